@@ -1,0 +1,23 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const source = (name: string) => fileURLToPath(new URL(`./packages/${name}/src/index.ts`, import.meta.url))
+
+/** Unit and integration tests run on the sources; tests that start processes run on the build (`npm run build`). */
+export default defineConfig({
+  resolve: {
+    alias: {
+      '@duly/domain': source('domain'),
+      '@duly/contract': source('contract'),
+      '@duly/server': source('server'),
+      '@duly/sdk': source('sdk'),
+    },
+  },
+  test: {
+    include: ['packages/**/src/**/*.test.ts', 'tests/**/*.test.ts'],
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    maxWorkers: 2,
+    pool: 'forks',
+  },
+})
