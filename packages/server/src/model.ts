@@ -1,0 +1,267 @@
+import type { Backoff, ErrorCode, Jitter, Priority, TaskStatus, Uuid } from '@duly/domain'
+
+/** JSON as text, exactly as the client wrote it: validated once, stored and given out without being parsed again. */
+export type JsonText = string
+
+/** Who caused a transition; stands in the audit trail. `name` is e.g. a worker id, a key id or a node id. */
+export interface Actor {
+  readonly kind: 'api' | 'worker' | 'watchdog' | 'timer' | 'dispatcher' | 'system'
+  readonly name?: string
+}
+
+/** A validated submission with all defaults applied; what intake commits. */
+export interface NewTask {
+  readonly tenant: string
+  readonly taskType: string
+  readonly queue: string
+  readonly priority: Priority
+  readonly payload: JsonText
+  readonly metadata: JsonText | null
+  readonly tags: readonly string[]
+  /** Epoch ms of an explicit `scheduled_at`; null when absent. */
+  readonly scheduledAtMs: number | null
+  /** `delay_seconds` in ms, counted from the store's clock; null when absent. Never together with `scheduledAtMs`. */
+  readonly delayMs: number | null
+  readonly expiresAtMs: number | null
+  readonly maxRetries: number
+  readonly backoff: Backoff
+  readonly jitter: Jitter
+  readonly retryDelayMs: number
+  readonly retryMaxDelayMs: number
+  readonly timeoutMs: number
+  readonly resultTtlMs: number | null
+  readonly concurrencyKey: string | null
+  readonly idempotencyKey: string | null
+  /** SHA-256 of the canonical request; only set with an idempotency key. */
+  readonly requestHash: Buffer | null
+  readonly traceparent: string | null
+}
+
+/** The answer to a submission. */
+export interface Submitted {
+  readonly id: Uuid
+  readonly status: TaskStatus
+  readonly scheduledAtMs: number | null
+  readonly createdAtMs: number
+  /** True when an earlier submission with the same key and the same request made the task. */
+  readonly replayed: boolean
+}
+
+export interface TaskError {
+  readonly class: string
+  readonly message: string
+  readonly stack: string | null
+}
+
+/** Everything `GET /tasks/{id}` tells. Instants are epoch ms of the store's clock. */
+export interface TaskRecord {
+  readonly id: Uuid
+  readonly status: TaskStatus
+  readonly tenant: string
+  readonly taskType: string
+  readonly queue: string
+  readonly priority: Priority
+  readonly payload: JsonText
+  readonly metadata: JsonText | null
+  readonly tags: readonly string[]
+  readonly createdAtMs: number
+  readonly scheduledAtMs: number | null
+  readonly dueAtMs: number | null
+  readonly expiresAtMs: number | null
+  readonly startedAtMs: number | null
+  readonly completedAtMs: number | null
+  readonly maxRetries: number
+  readonly backoff: Backoff
+  readonly jitter: Jitter
+  readonly retryDelayMs: number
+  readonly retryMaxDelayMs: number
+  readonly timeoutMs: number
+  readonly attempts: number
+  readonly failures: number
+  readonly crashes: number
+  readonly cancelRequested: boolean
+  readonly reason: string | null
+  readonly workerId: Uuid | null
+  readonly workerName: string | null
+  readonly result: JsonText | null
+  readonly error: TaskError | null
+  readonly idempotencyKey: string | null
+  readonly concurrencyKey: string | null
+  readonly workflowId: Uuid | null
+  readonly cronId: Uuid | null
+  readonly traceparent: string | null
+  readonly progress: { readonly percent: number; readonly note: string | null } | null
+}
+
+export type AttemptOutcome =
+  | 'running'
+  | 'succeeded'
+  | 'failed'
+  | 'timed_out'
+  | 'lost'
+  | 'cancelled'
+  | 'snoozed'
+  | 'released'
+
+export interface AttemptRecord {
+  readonly attempt: number
+  readonly run: number
+  readonly workerId: Uuid | null
+  readonly workerName: string | null
+  readonly startedAtMs: number | null
+  readonly endedAtMs: number | null
+  readonly outcome: AttemptOutcome
+  readonly error: TaskError | null
+  readonly retryDelayMs: number | null
+}
+
+export interface EventRecord {
+  readonly at: number
+  readonly transition: string
+  readonly fromStatus: TaskStatus | null
+  readonly toStatus: TaskStatus
+  readonly attempt: number | null
+  readonly actor: string
+  readonly reason: string | null
+}
+
+export interface QueueRecord {
+  readonly name: string
+  readonly paused: boolean
+  readonly depth: number
+  readonly depthByPriority: Readonly<Record<'high' | 'medium' | 'low', number>>
+  /** The 100 deepest tenants of the queue. */
+  readonly depthByTenant: readonly { readonly tenantId: string; readonly depth: number }[]
+  readonly running: number
+  readonly oldestReadyAtMs: number | null
+}
+
+export interface WorkerRegistration {
+  readonly name: string
+  readonly host: string | null
+  readonly version: string | null
+  readonly queues: readonly string[]
+  readonly taskTypes: readonly string[]
+  readonly slots: number
+  /** Heartbeat interval wished by the worker, ms; null: the deployment's default (5 s). The lease is three times it. */
+  readonly heartbeatMs: number | null
+}
+
+export interface WorkerSession {
+  readonly id: Uuid
+  readonly heartbeatMs: number
+  readonly leaseMs: number
+}
+
+/** One task handed to a worker. `payload` and `metadata` go out as the text they came in. */
+export interface GrantedTask {
+  readonly grant: number
+  readonly id: Uuid
+  readonly lease: string
+  readonly attempt: number
+  readonly failures: number
+  readonly taskType: string
+  readonly queue: string
+  readonly payload: JsonText
+  readonly metadata: JsonText | null
+  readonly timeoutMs: number
+  readonly deadlineAtMs: number
+  /** The submission's key, or the task id: stable over attempts, for calls to other services. */
+  readonly idempotencyKey: string
+  readonly checkpoint: JsonText | null
+  /** A suspect: an earlier attempt's worker died with it. The worker acknowledges before it starts the handler. */
+  readonly suspect: boolean
+  readonly traceparent: string | null
+}
+
+export interface ReportBase {
+  readonly id: Uuid
+  readonly lease: string
+}
+export type Report = ReportBase &
+  (
+    | { readonly outcome: 'succeeded'; readonly result: JsonText | null }
+    | {
+        readonly outcome: 'failed'
+        readonly error: TaskError
+        readonly retryable: boolean
+        readonly retryAfterMs: number | null
+        /** The worker's own limit ended the attempt: recorded as a time-out. */
+        readonly timedOut: boolean
+      }
+    | { readonly outcome: 'snoozed'; readonly delayMs: number }
+    | { readonly outcome: 'cancelled' }
+    | { readonly outcome: 'released' }
+  )
+
+export type ReportResult =
+  | { readonly id: Uuid; readonly accepted: true; readonly status: TaskStatus }
+  | { readonly id: Uuid; readonly accepted: false; readonly code: ErrorCode }
+
+export interface PollRequest {
+  readonly slots: number
+  readonly waitMs: number
+  /** Highest grant number received in this session. */
+  readonly received: number
+}
+
+export interface HeartbeatRequest {
+  readonly received: number
+  readonly leases: readonly string[]
+  readonly waitMs: number
+  readonly progress: readonly { readonly lease: string; readonly percent: number; readonly note: string | null }[]
+  readonly checkpoints: readonly { readonly lease: string; readonly value: JsonText }[]
+  readonly lagMs: number | null
+  readonly rssBytes: number | null
+}
+
+export interface HeartbeatAnswer {
+  readonly cancel: readonly { readonly lease: string; readonly reason: string }[]
+  readonly lost: readonly string[]
+  readonly drain: boolean
+}
+
+/** What the HTTP layer may call. Every method rejects with a `DulyError` of the catalogue or not at all. */
+export interface Services {
+  readonly intake: {
+    submit(task: NewTask): Promise<Submitted>
+    /** All or none, in the order given. */
+    submitBatch(tasks: readonly NewTask[]): Promise<readonly Submitted[]>
+  }
+  readonly tasks: {
+    get(id: Uuid): Promise<TaskRecord>
+    /** The record as soon as the task is finished, or as it stands after `waitMs` (or when `signal` aborts). */
+    getFinished(id: Uuid, waitMs: number, signal: AbortSignal): Promise<TaskRecord>
+    cancel(id: Uuid, actor: Actor): Promise<CancelResult>
+    replay(id: Uuid, actor: Actor): Promise<TaskRecord>
+    attempts(id: Uuid): Promise<readonly AttemptRecord[]>
+    events(id: Uuid): Promise<readonly EventRecord[]>
+  }
+  readonly queues: { list(): Promise<readonly QueueRecord[]> }
+  readonly workers: {
+    register(registration: WorkerRegistration): Promise<WorkerSession>
+    /** Rejects with `session_lost` when the session is dead or unknown. `signal` aborts when the client went away. */
+    poll(session: Uuid, request: PollRequest, signal: AbortSignal): Promise<readonly GrantedTask[]>
+    report(session: Uuid, reports: readonly Report[]): Promise<readonly ReportResult[]>
+    exchange(
+      session: Uuid,
+      reports: readonly Report[],
+      request: PollRequest,
+      signal: AbortSignal,
+    ): Promise<{ readonly results: readonly ReportResult[]; readonly tasks: readonly GrantedTask[] }>
+    heartbeat(session: Uuid, request: HeartbeatRequest, signal: AbortSignal): Promise<HeartbeatAnswer>
+    leave(session: Uuid): Promise<void>
+  }
+  readonly health: {
+    /** Null when ready; else what is wrong (store unreachable, not migrated, shutting down). */
+    notReady(): Promise<string | null>
+  }
+}
+
+export interface CancelResult {
+  readonly id: Uuid
+  /** CANCELLED: done (`cancelledAtMs` set). RUNNING: marked, the worker is told. */
+  readonly status: TaskStatus
+  readonly cancelRequested: boolean
+  readonly cancelledAtMs: number | null
+}
