@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto'
+import { cp, mkdir, rename, rm } from 'node:fs/promises'
+import { basename, join, resolve } from 'node:path'
+import { type Binaries, linkLibraries, program } from './binaries.js'
+import { explainOutput, explainSystemError } from './errors.js'
+import { asUser, canEnter, type Launcher, runToEnd } from './run-as.js'
+
+/** Where root keeps what the PostgreSQL user must reach when it can't enter the chosen folders. */
+const SHARED_ROOT = '/var/lib/duly'
+
+type Log = (line: string) => void
+
+/**
+ * Makes the data folder and sees that PostgreSQL's user can enter it. Below a private folder (say, /root) it can't:
+ * then the data goes under /var/lib/duly, in a folder named after the wanted path, and the log says so.
+ * @returns the absolute path to use
+ */
+export async function prepareDataDir(wanted: string, launcher: Launcher, log: Log): Promise<string> {
+  const dataDir = resolve(wanted)
+  await makeFolder(dataDir)
+  if (await canEnter(launcher, dataDir)) return dataDir
+  const mark = createHash('sha256').update(dataDir).digest('hex').slice(0, 12)
+  const moved = join(SHARED_ROOT, `${basename(dataDir).replace(/^\./, '')}-${mark}`)
+  await makeFolder(moved)
+  log(`the user ${launcher.user?.name} can't enter ${dataDir}, so the data is kept in ${moved}`)
+  return moved
+}
+
+async function makeFolder(path: string): Promise<void> {
+  await mkdir(path, { recursive: true }).catch((error: unknown) => {
+    throw explainSystemError('make its data folder', path, error)
+  })
+}
+
+/**
+ * Makes the binaries runnable by the launcher's user: library links made, and the whole build copied to a folder that the
+ * user can enter if it can't run where npm put it. Tried by running `initdb --version`.
+ */
+export async function prepareBinaries(
+  installed: Binaries,
+  launcher: Launcher,
+  options: { dataDir: string; log: Log },
+): Promise<Binaries> {
+  const linked = await linkLibraries(installed)
+  const trial = await tryOut(installed, launcher)
+  if (trial.ok) return installed
+  if (linked && !launcher.user) throw explainOutput('run', trial.output)
+  const home = launcher.user ? SHARED_ROOT : options.dataDir
+  const copy = { ...installed, root: join(home, `postgresql-${installed.version}-${process.arch}`, 'native') }
+  if (!(await tryOut(copy, launcher)).ok) {
+    options.log(`PostgreSQL can't run from ${installed.root}, so its binaries are copied to ${copy.root}`)
+    await copyBuild(installed, copy)
+    const second = await tryOut(copy, launcher)
+    if (!second.ok) throw explainOutput('run', second.output)
+  }
+  return copy
+}
+
+async function tryOut(binaries: Binaries, launcher: Launcher): Promise<{ ok: boolean; output: string }> {
+  return runToEnd(asUser(launcher, program(binaries, 'initdb'), ['--version']))
+}
+
+/** Copies beside the target first, then renames: another process sees the whole build or none of it. */
+async function copyBuild(from: Binaries, to: Binaries): Promise<void> {
+  const folder = join(to.root, '..')
+  const draft = `${folder}.${process.pid}`
+  try {
+    await mkdir(draft, { recursive: true, mode: 0o755 })
+    await cp(from.root, join(draft, 'native'), { recursive: true, verbatimSymlinks: true })
+    await linkLibraries({ ...from, root: join(draft, 'native') })
+    await rm(folder, { recursive: true, force: true })
+    await rename(draft, folder)
+  } catch (error) {
+    throw explainSystemError('copy its binaries', folder, error)
+  } finally {
+    await rm(draft, { recursive: true, force: true })
+  }
+}
