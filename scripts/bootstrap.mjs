@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
@@ -39,11 +39,15 @@ export function build(args, { quiet = false } = {}) {
 }
 
 /**
- * Runs a script's main function; an error ends the process with code 1 and its message alone.
+ * Runs `work` when its module is what Node was started with (and not when a test or another script imports it); an
+ * error ends the process with code 1 and its message alone.
  *
- * @param {() => Promise<void>} work
+ * @param {string} moduleUrl `import.meta.url`
+ * @param {() => void | Promise<void>} work
  */
-export async function main(work) {
+export async function main(moduleUrl, work) {
+  const started = process.argv[1]
+  if (started === undefined || realpathSync(started) !== fileURLToPath(moduleUrl)) return
   try {
     await work()
   } catch (error) {
