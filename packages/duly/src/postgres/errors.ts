@@ -13,6 +13,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   EROFS: 'That file system is read-only: choose another folder with DULY_DATA_DIR.',
   ENOSPC: 'The disk is full: free some space, or choose another folder with DULY_DATA_DIR.',
   EDQUOT: 'The disk quota is used up: free some space, or choose another folder with DULY_DATA_DIR.',
+  EEXIST: 'There is a file of that name: choose another folder with DULY_DATA_DIR.',
   ENOTDIR: 'A part of that path is a file: choose another folder with DULY_DATA_DIR.',
 }
 

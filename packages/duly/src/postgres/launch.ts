@@ -85,7 +85,7 @@ async function launchOnce(options: LaunchOptions): Promise<RunningServer | undef
   await log.handle.close()
   child.unref()
   while (!failure.happened) {
-    if (child.pid && (await probe(port)) === 'ready' && !failure.happened) return { pid: child.pid, port, child }
+    if (child.pid && (await isServing(child.pid, options)) && !failure.happened) return { pid: child.pid, port, child }
     await Promise.race([delay(15), failure.promise])
   }
   const output = failure.text || (await readFile(path, 'utf8')).slice(log.size)
@@ -95,6 +95,12 @@ async function launchOnce(options: LaunchOptions): Promise<RunningServer | undef
       `Port ${port} is taken by another program: choose another one, or 0 for any free port.`,
     )
   throw explainOutput('start', output)
+}
+
+/** Its own word first, so that a stranger on the same port isn't taken for it; then a connection, which is what counts. */
+async function isServing(pid: number, { dataDir }: LaunchOptions): Promise<boolean> {
+  const file = await readPostmasterFile(clusterFolder(dataDir))
+  return file?.pid === pid && file.isReady && (await probe(file.port)) === 'ready'
 }
 
 /** Notes the end of a process, or that it couldn't be started (`text` then says why). */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { cp, mkdir, rename, rm } from 'node:fs/promises'
+import { chmod, cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { type Binaries, linkLibraries, program } from './binaries.js'
 import { explainOutput, explainSystemError } from './errors.js'
@@ -8,21 +8,25 @@ import { asUser, canEnter, type Launcher, runToEnd } from './run-as.js'
 /** Where root keeps what the PostgreSQL user must reach when it can't enter the chosen folders. */
 const SHARED_ROOT = '/var/lib/duly'
 
-type Log = (line: string) => void
+export interface PlaceOptions {
+  readonly log: (line: string) => void
+  /** Instead of /var/lib/duly. */
+  readonly sharedRoot?: string
+}
 
 /**
  * Makes the data folder and sees that PostgreSQL's user can enter it. Below a private folder (say, /root) it can't:
  * then the data goes under /var/lib/duly, in a folder named after the wanted path, and the log says so.
  * @returns the absolute path to use
  */
-export async function prepareDataDir(wanted: string, launcher: Launcher, log: Log): Promise<string> {
+export async function prepareDataDir(wanted: string, launcher: Launcher, options: PlaceOptions): Promise<string> {
   const dataDir = resolve(wanted)
   await makeFolder(dataDir)
   if (await canEnter(launcher, dataDir)) return dataDir
   const mark = createHash('sha256').update(dataDir).digest('hex').slice(0, 12)
-  const moved = join(SHARED_ROOT, `${basename(dataDir).replace(/^\./, '')}-${mark}`)
+  const moved = join(options.sharedRoot ?? SHARED_ROOT, `${basename(dataDir).replace(/^\./, '')}-${mark}`)
   await makeFolder(moved)
-  log(`the user ${launcher.user?.name} can't enter ${dataDir}, so the data is kept in ${moved}`)
+  options.log(`the user ${launcher.user?.name} can't enter ${dataDir}, so the data is kept in ${moved}`)
   return moved
 }
 
@@ -39,13 +43,13 @@ async function makeFolder(path: string): Promise<void> {
 export async function prepareBinaries(
   installed: Binaries,
   launcher: Launcher,
-  options: { dataDir: string; log: Log },
+  options: PlaceOptions & { readonly dataDir: string },
 ): Promise<Binaries> {
   const linked = await linkLibraries(installed)
   const trial = await tryOut(installed, launcher)
   if (trial.ok) return installed
   if (linked && !launcher.user) throw explainOutput('run', trial.output)
-  const home = launcher.user ? SHARED_ROOT : options.dataDir
+  const home = launcher.user ? (options.sharedRoot ?? SHARED_ROOT) : options.dataDir
   const copy = { ...installed, root: join(home, `postgresql-${installed.version}-${process.arch}`, 'native') }
   if (!(await tryOut(copy, launcher)).ok) {
     options.log(`PostgreSQL can't run from ${installed.root}, so its binaries are copied to ${copy.root}`)
@@ -68,6 +72,7 @@ async function copyBuild(from: Binaries, to: Binaries): Promise<void> {
     await mkdir(draft, { recursive: true, mode: 0o755 })
     await cp(from.root, join(draft, 'native'), { recursive: true, verbatimSymlinks: true })
     await linkLibraries({ ...from, root: join(draft, 'native') })
+    await openToAll(draft)
     await rm(folder, { recursive: true, force: true })
     await rename(draft, folder)
   } catch (error) {
@@ -75,4 +80,11 @@ async function copyBuild(from: Binaries, to: Binaries): Promise<void> {
   } finally {
     await rm(draft, { recursive: true, force: true })
   }
+}
+
+/** A copy keeps the modes, and an install under a strict umask has private ones. */
+async function openToAll(folder: string): Promise<void> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const paths = entries.filter((entry) => !entry.isSymbolicLink()).map((entry) => join(entry.parentPath, entry.name))
+  for (const path of [folder, ...paths]) await chmod(path, (await stat(path)).mode & 0o100 ? 0o755 : 0o644)
 }

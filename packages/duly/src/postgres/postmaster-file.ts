@@ -7,13 +7,15 @@ export interface PostmasterFile {
   readonly pid: number
   readonly dataDir: string
   readonly port: number
+  /** False while it starts, recovers or stops. */
+  readonly isReady: boolean
 }
 
-/** Parses `postmaster.pid`: line 1 the pid, line 2 the data folder, line 4 the port. Undefined when it isn't whole yet. */
+/** Parses `postmaster.pid`: line 1 the pid, line 2 the data folder, line 4 the port, line 8 its state. Undefined when it isn't whole yet. */
 export function parsePostmasterFile(text: string): PostmasterFile | undefined {
   const lines = text.split('\n')
   const [pid, dataDir, port] = [Number(lines[0]), lines[1], Number(lines[3])]
-  return pid > 0 && dataDir && port > 0 ? { pid, dataDir, port } : undefined
+  return pid > 0 && dataDir && port > 0 ? { pid, dataDir, port, isReady: lines[7]?.trim() === 'ready' } : undefined
 }
 
 /** Reads the `postmaster.pid` of a cluster; undefined if there is none. */

@@ -63,7 +63,7 @@ export async function startPostgres(options: StartPostgresOptions): Promise<Embe
 async function preparePlace(wanted: string, log: (line: string) => void): Promise<ClusterPlace> {
   const installed = await findBinaries()
   const chosen = await chooseLauncher()
-  const dataDir = await realpath(await prepareDataDir(wanted, chosen, log))
+  const dataDir = await realpath(await prepareDataDir(wanted, chosen, { log }))
   const launcher = await asDataOwner(chosen, clusterFolder(dataDir))
   const binaries = await prepareBinaries(installed, launcher, { dataDir, log })
   return { binaries, launcher, dataDir }
