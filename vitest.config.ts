@@ -14,6 +14,7 @@ export default defineConfig({
     },
   },
   test: {
+    globalSetup: './tests/support/global-setup.ts',
     include: ['packages/**/src/**/*.test.ts', 'tests/**/*.test.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
