@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { chmod, cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
-import { basename, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { type Binaries, linkLibraries, program } from './binaries.js'
 import { explainOutput, explainSystemError } from './errors.js'
 import { asUser, canEnter, type Launcher, runToEnd } from './run-as.js'
@@ -23,6 +23,11 @@ export async function prepareDataDir(wanted: string, launcher: Launcher, options
   const dataDir = resolve(wanted)
   await makeFolder(dataDir)
   if (await canEnter(launcher, dataDir)) return dataDir
+  if (await canEnter(launcher, dirname(dataDir))) {
+    // Only the folder itself is private: passage is enough, its listing stays ours and the database files are private anyway.
+    await chmod(dataDir, (await stat(dataDir)).mode | 0o011)
+    if (await canEnter(launcher, dataDir)) return dataDir
+  }
   const mark = createHash('sha256').update(dataDir).digest('hex').slice(0, 12)
   const moved = join(options.sharedRoot ?? SHARED_ROOT, `${basename(dataDir).replace(/^\./, '')}-${mark}`)
   await makeFolder(moved)

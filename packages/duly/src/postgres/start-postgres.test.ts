@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { access, chmod, chown, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { access, chown, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -17,7 +17,6 @@ let dataDir: string
 
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'duly-postgres-'))
-  await chmod(dataDir, 0o755)
 })
 
 afterEach(() => rm(dataDir, { recursive: true, force: true }))
@@ -162,7 +161,6 @@ describe('clear words', () => {
   it('for a port that is taken', async () => {
     const first = await start()
     const other = await mkdtemp(join(tmpdir(), 'duly-postgres-'))
-    await chmod(other, 0o755)
     onTestFinished(() => rm(other, { recursive: true, force: true }))
     await expect(start({ dataDir: other, port: first.port })).rejects.toThrow(`Port ${first.port} is taken`)
   })
