@@ -1,1 +1,12 @@
-export {}
+export { Duly } from './client/duly.js'
+export type { DulyOptions } from './client/options.js'
+export type { Queues } from './client/queues.js'
+export * from './client/records.js'
+export type { SubmitOptions } from './client/submission.js'
+export { TaskHandle, type WaitOptions } from './client/task-handle.js'
+export { type BatchItem, batchItem, type Tasks } from './client/tasks.js'
+export * from './define-task.js'
+export { type Duration, toMs, toSeconds } from './duration.js'
+export * from './errors.js'
+export { type SchemaIssue, type SchemaResult, type StandardSchema, type } from './standard-schema.js'
+export * from './worker/handler-errors.js'

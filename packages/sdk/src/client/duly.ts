@@ -1,0 +1,39 @@
+import type { TaskDefinition } from '../define-task.js'
+import { HttpClient } from './http.js'
+import { type DulyOptions, type ResolvedOptions, resolveOptions } from './options.js'
+import { Queues } from './queues.js'
+import type { AnyTask, SubmitOptions } from './submission.js'
+import type { TaskHandle } from './task-handle.js'
+import { Tasks } from './tasks.js'
+
+/** The client of a Duly server. One per process is enough: it keeps its connections open and reuses them. */
+export class Duly {
+  readonly options: ResolvedOptions
+  readonly tasks: Tasks
+  readonly queues: Queues
+  readonly #http: HttpClient
+
+  /** @throws RangeError when an option is wrong; nothing is sent yet */
+  constructor(options: DulyOptions = {}) {
+    this.options = resolveOptions(options)
+    this.#http = new HttpClient(this.options)
+    this.tasks = new Tasks(this.#http)
+    this.queues = new Queues(this.#http)
+  }
+
+  submit<PayloadIn, Result>(
+    task: TaskDefinition<PayloadIn, unknown, unknown, Result>,
+    payload: PayloadIn,
+    options?: SubmitOptions,
+  ): Promise<TaskHandle<Result>>
+  submit(taskType: string, payload?: unknown, options?: SubmitOptions): Promise<TaskHandle>
+  /** Short for `duly.tasks.submit`. */
+  submit(task: AnyTask | string, payload?: unknown, options?: SubmitOptions): Promise<TaskHandle> {
+    return this.tasks.submit(task as AnyTask, payload, options)
+  }
+
+  /** Ends the connections; requests under way fail. */
+  close(): void {
+    this.#http.close()
+  }
+}

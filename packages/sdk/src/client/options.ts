@@ -1,0 +1,47 @@
+import type { AgentOptions } from 'node:https'
+import type { Duration } from '../duration.js'
+import { toMs } from '../duration.js'
+
+export interface DulyOptions {
+  /** Base address of the server; `DULY_URL` or `http://127.0.0.1:7070` unless given. */
+  readonly url?: string
+  /** `DULY_API_KEY` unless given. */
+  readonly apiKey?: string
+  /** Most connections for requests; further requests queue. 128 unless given. Waits have as many of their own. */
+  readonly maxSockets?: number
+  /** Longest silence of the server on a request, waits apart; 30 s unless given. */
+  readonly timeout?: Duration
+  /** Tries after the first one, of requests that are safe to repeat; 6 unless given. */
+  readonly retries?: number
+  /** Certificates and the like, for `https:` addresses. */
+  readonly tls?: AgentOptions
+}
+
+export interface ResolvedOptions {
+  readonly url: string
+  readonly apiKey: string | undefined
+  readonly maxSockets: number
+  readonly timeoutMs: number
+  readonly retries: number
+  readonly tls: AgentOptions | undefined
+}
+
+/** @throws RangeError naming every option that is wrong */
+export function resolveOptions(options: DulyOptions): ResolvedOptions {
+  const url = options.url ?? process.env.DULY_URL ?? 'http://127.0.0.1:7070'
+  const { maxSockets = 128, retries = 6 } = options
+  const wrong: string[] = []
+  if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')) wrong.push(`url: not an http address: ${url}`)
+  if (!Number.isInteger(maxSockets) || maxSockets < 1) wrong.push('maxSockets: not a positive integer')
+  if (!Number.isInteger(retries) || retries < 0) wrong.push('retries: not a whole number from 0')
+  if (wrong.length > 0) throw new RangeError(wrong.join('; '))
+  const apiKey = options.apiKey ?? process.env.DULY_API_KEY
+  return Object.freeze({
+    url,
+    apiKey: apiKey === '' ? undefined : apiKey,
+    maxSockets,
+    timeoutMs: toMs(options.timeout ?? 30_000),
+    retries,
+    tls: options.tls,
+  })
+}

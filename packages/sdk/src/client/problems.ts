@@ -1,0 +1,45 @@
+import { DulyApiError, DulyConnectionError, type FieldError } from '../errors.js'
+import { type Answer, TransportError } from '../transport/transport.mjs'
+
+/** The error of an answer that is no 2xx: its problem document, or what can be said without one (a proxy's page). */
+export function problemOf(answer: Answer): DulyApiError {
+  const problem = parseObject(answer.body)
+  const title = text(problem.title) ?? `HTTP ${answer.status}`
+  const errors = Array.isArray(problem.errors) ? (problem.errors as FieldError[]) : []
+  const detail = [text(problem.detail), ...errors.map((error) => `${error.path}: ${error.message}`)]
+  return new DulyApiError({
+    message: [title, ...detail.filter((part) => part !== null)].join(' · '),
+    status: answer.status,
+    code: text(problem.code) ?? `http_${answer.status}`,
+    errors,
+    requestId: text(problem.request_id),
+    retryAfterMs: retryAfterMs(answer.headers['retry-after']),
+  })
+}
+
+/** An error of the transport in the words of this package; anything else as it is. */
+export function connectionErrorOf(error: unknown, url: string): unknown {
+  if (!(error instanceof TransportError)) return error
+  const { code, mayHaveArrived, message } = error
+  return new DulyConnectionError(code, `${url}: ${message}`, { mayHaveArrived, cause: error })
+}
+
+/** `Retry-After` in ms: seconds or an HTTP date (RFC 9110, 10.2.3); null when absent or unreadable. */
+export function retryAfterMs(header: string | undefined, now: number = Date.now()): number | null {
+  if (header === undefined) return null
+  const ms = /^\d+(\.\d+)?$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now
+  return Number.isNaN(ms) ? null : Math.max(0, ms)
+}
+
+function parseObject(body: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(body)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null
+}

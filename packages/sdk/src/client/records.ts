@@ -1,0 +1,109 @@
+import type { BackoffKind, JitterKind, Priority } from '../define-task.js'
+import type { TaskErrorInfo } from '../errors.js'
+
+/** Where a task stands. */
+export const TASK_STATUSES = [
+  'SCHEDULED',
+  'PENDING',
+  'BLOCKED',
+  'RUNNING',
+  'RETRYING',
+  'SUCCEEDED',
+  'FAILED',
+  'DEAD',
+  'CANCELLED',
+] as const
+
+export type TaskStatus = (typeof TASK_STATUSES)[number]
+
+const FINISHED: ReadonlySet<TaskStatus> = new Set<TaskStatus>(['SUCCEEDED', 'FAILED', 'DEAD', 'CANCELLED'])
+
+/** Whether a task in this status has ended (only a replay opens it again). */
+export function isFinished(status: TaskStatus): boolean {
+  return FINISHED.has(status)
+}
+
+export type Metadata = Readonly<Record<string, string | number | boolean>>
+
+/** Everything the server tells of a task. */
+export interface TaskRecord<Payload = unknown, Result = unknown> {
+  readonly id: string
+  readonly status: TaskStatus
+  readonly taskType: string
+  readonly queue: string
+  readonly priority: Priority
+  readonly payload: Payload
+  readonly metadata: Metadata | null
+  readonly tags: readonly string[]
+  readonly createdAt: Date
+  readonly scheduledAt: Date | null
+  readonly startedAt: Date | null
+  readonly completedAt: Date | null
+  readonly durationMs: number | null
+  readonly maxRetries: number
+  readonly retryBackoff: BackoffKind
+  readonly retryJitter: JitterKind
+  readonly retryDelaySeconds: number
+  readonly retryMaxDelaySeconds: number
+  readonly timeoutSeconds: number
+  readonly attempts: number
+  readonly failures: number
+  readonly crashes: number
+  readonly cancelRequested: boolean
+  readonly reason: string | null
+  readonly workerId: string | null
+  readonly result: Result | null
+  readonly error: TaskErrorInfo | null
+  readonly idempotencyKey: string | null
+  readonly progress: { readonly percent: number; readonly note: string | null } | null
+}
+
+/** The answer to a submission. */
+export interface SubmitReceipt {
+  readonly id: string
+  readonly status: TaskStatus
+  readonly scheduledAt: Date | null
+  readonly createdAt: Date
+}
+
+export interface AttemptRecord {
+  readonly attempt: number
+  readonly workerId: string | null
+  readonly startedAt: Date | null
+  readonly endedAt: Date | null
+  readonly outcome: string
+  readonly error: TaskErrorInfo | null
+  readonly retryDelaySeconds: number | null
+}
+
+export interface EventRecord {
+  readonly at: Date
+  readonly transition: string
+  readonly fromStatus: TaskStatus | null
+  readonly toStatus: TaskStatus
+  readonly attempt: number | null
+  readonly actor: string
+  readonly reason: string | null
+}
+
+export interface QueueRecord {
+  readonly name: string
+  readonly paused: boolean
+  readonly depth: number
+  readonly depthByPriority: Readonly<Record<Priority, number>>
+  readonly running: number
+  readonly oldestReadyAt: Date | null
+}
+
+/** The answer to a cancellation: CANCELLED at once, or RUNNING with `cancelRequested` (the worker is told). */
+export interface CancelReceipt {
+  readonly id: string
+  readonly status: TaskStatus
+  readonly cancelledAt?: Date | null
+  readonly cancelRequested?: boolean
+}
+
+export interface Page<T> {
+  readonly items: readonly T[]
+  readonly nextCursor: string | null
+}

@@ -1,0 +1,89 @@
+import type { RetryOptions, TaskDefaults, TaskDefinition } from '../define-task.js'
+import { type Duration, toSeconds } from '../duration.js'
+import { InvalidPayloadError } from '../errors.js'
+import { validate } from '../standard-schema.js'
+import type { Metadata } from './records.js'
+
+/** What a submission may say; everything else is the definition's, the task type's or the server's default. */
+export interface SubmitOptions extends TaskDefaults {
+  /** Start no sooner than this long after the submission. Not together with `scheduledAt`. */
+  readonly delay?: Duration
+  /** Start no sooner than this; in the past means now. */
+  readonly scheduledAt?: Date | string
+  /** The same key with the same request makes one task only, and makes the submission safe to repeat. */
+  readonly idempotencyKey?: string
+  /** Not started by then: cancelled with the reason `expired`. */
+  readonly expiresAt?: Date | string
+  /** `metadata.tenant_id`; only a key that is bound to no tenant may choose it. */
+  readonly tenant?: string
+  readonly metadata?: Metadata
+  readonly tags?: readonly string[]
+  readonly concurrencyKey?: string
+  readonly resultTtl?: Duration
+  /** Context of the caller's trace (W3C), continued by the task. */
+  readonly traceparent?: string
+  readonly signal?: AbortSignal
+}
+
+/** A submission as it stands on the wire. */
+export type WireSubmission = Readonly<Record<string, unknown>>
+
+/** A definition with any schemas. */
+export type AnyTask = TaskDefinition<unknown, unknown, unknown, unknown>
+
+/**
+ * The body of a submission: the options over the definition's settings, the payload as it was given. The schema checks it
+ * here, but its output does not travel: the worker decodes the same JSON with the same schema.
+ *
+ * @throws InvalidPayloadError, RangeError for a duration that is none
+ */
+export async function toSubmission(
+  task: AnyTask | string,
+  payload: unknown,
+  options: SubmitOptions,
+): Promise<WireSubmission> {
+  if (typeof task === 'string') return toWire(task, payload, options)
+  const checked = await validate(task.payload, payload)
+  if (checked.issues !== undefined) throw new InvalidPayloadError(task.type, checked.issues)
+  const retry = { ...task.defaults.retry, ...options.retry }
+  return toWire(task.type, payload, { ...task.defaults, ...options, retry })
+}
+
+function toWire(taskType: string, payload: unknown, options: SubmitOptions): WireSubmission {
+  const { tenant, metadata, retry = {} } = options
+  // JSON.stringify leaves out what is undefined: absent options are not sent.
+  return {
+    task_type: taskType,
+    payload,
+    queue: options.queue,
+    priority: options.priority,
+    delay_seconds: seconds(options.delay),
+    scheduled_at: instant(options.scheduledAt),
+    expires_at: instant(options.expiresAt),
+    timeout_seconds: seconds(options.timeout),
+    result_ttl_seconds: seconds(options.resultTtl),
+    idempotency_key: options.idempotencyKey,
+    concurrency_key: options.concurrencyKey,
+    tags: options.tags,
+    metadata: tenant === undefined ? metadata : { ...metadata, tenant_id: tenant },
+    ...retryToWire(retry),
+  }
+}
+
+function retryToWire(retry: RetryOptions): WireSubmission {
+  return {
+    max_retries: retry.limit,
+    retry_backoff: retry.backoff,
+    retry_jitter: retry.jitter,
+    retry_delay_seconds: seconds(retry.delay),
+    retry_max_delay_seconds: seconds(retry.maxDelay),
+  }
+}
+
+function seconds(duration: Duration | undefined): number | undefined {
+  return duration === undefined ? undefined : toSeconds(duration)
+}
+
+function instant(at: Date | string | undefined): string | undefined {
+  return at instanceof Date ? at.toISOString() : at
+}

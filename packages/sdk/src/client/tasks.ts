@@ -1,0 +1,163 @@
+import type { TaskDefinition } from '../define-task.js'
+import { toMs } from '../duration.js'
+import type { HttpClient } from './http.js'
+import {
+  type AttemptRecord,
+  type CancelReceipt,
+  type EventRecord,
+  isFinished,
+  type SubmitReceipt,
+  type TaskRecord,
+} from './records.js'
+import { type AnyTask, type SubmitOptions, toSubmission, type WireSubmission } from './submission.js'
+import { TaskHandle, type WaitOptions } from './task-handle.js'
+import { fromWire } from './wire.js'
+
+/** One task of a batch; made type-safe by {@link batchItem}. */
+export interface BatchItem {
+  readonly task: AnyTask | string
+  readonly payload?: unknown
+  readonly options?: Omit<SubmitOptions, 'signal' | 'traceparent'>
+}
+
+/** A batch item whose payload fits its definition. */
+export function batchItem<PayloadIn>(
+  task: TaskDefinition<PayloadIn, unknown, unknown, unknown>,
+  payload: PayloadIn,
+  options: NonNullable<BatchItem['options']> = {},
+): BatchItem {
+  return { task, payload, options }
+}
+
+/** Longest single wait, s: safely below the server's limit (60) and the patience of proxies. */
+const LONGEST_WAIT_SECONDS = 30
+
+/** `duly.tasks`: the calls on one-time tasks. */
+export class Tasks {
+  readonly #http: HttpClient
+
+  constructor(http: HttpClient) {
+    this.#http = http
+  }
+
+  submit<PayloadIn, Result>(
+    task: TaskDefinition<PayloadIn, unknown, unknown, Result>,
+    payload: PayloadIn,
+    options?: SubmitOptions,
+  ): Promise<TaskHandle<Result>>
+  submit(taskType: string, payload?: unknown, options?: SubmitOptions): Promise<TaskHandle>
+  /**
+   * Submits one task; when this resolves, the task is durable (I1). Without an idempotency key a submission whose answer
+   * got lost is not sent again, because it could make a second task.
+   *
+   * @throws InvalidPayloadError, DulyApiError, DulyConnectionError
+   */
+  async submit(task: AnyTask | string, payload?: unknown, options: SubmitOptions = {}): Promise<TaskHandle> {
+    const body = await toSubmission(task, payload, options)
+    const receipt = await this.#http.call<Record<string, unknown>>({
+      method: 'POST',
+      path: '/tasks',
+      body,
+      repeatable: options.idempotencyKey !== undefined,
+      signal: options.signal,
+      ...(options.traceparent === undefined ? {} : { headers: { traceparent: options.traceparent } }),
+    })
+    return this.#handle(task, receipt)
+  }
+
+  /**
+   * Submits 1 to 10,000 tasks, all or none; the handles come in the order given. Repeated after a lost answer only when
+   * every item has an idempotency key.
+   *
+   * @throws InvalidPayloadError, DulyApiError, DulyConnectionError
+   */
+  async submitBatch(
+    items: readonly BatchItem[],
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<readonly TaskHandle[]> {
+    const tasks: WireSubmission[] = []
+    for (const item of items) tasks.push(await toSubmission(item.task, item.payload, item.options ?? {}))
+    const answer = await this.#http.call<{ readonly tasks: readonly Record<string, unknown>[] }>({
+      method: 'POST',
+      path: '/tasks/batch',
+      body: { tasks },
+      repeatable: items.every((item) => item.options?.idempotencyKey !== undefined),
+      signal: options.signal,
+    })
+    return items.flatMap((item, index) => {
+      const receipt = answer.tasks[index]
+      return receipt === undefined ? [] : [this.#handle(item.task, receipt)]
+    })
+  }
+
+  /** The record; with `waitSeconds` (0 to 60) the server holds the answer until the task is finished, or that long. */
+  async get(
+    id: string,
+    options: { readonly waitSeconds?: number; readonly signal?: AbortSignal } = {},
+  ): Promise<TaskRecord> {
+    const { waitSeconds = 0, signal } = options
+    const query = waitSeconds > 0 ? `?wait_seconds=${waitSeconds}` : ''
+    const path = `${taskPath(id)}${query}`
+    const record = await this.#http.call({ method: 'GET', path, repeatable: true, waitMs: waitSeconds * 1_000, signal })
+    return fromWire(record) as TaskRecord
+  }
+
+  /** The record once the task is finished; or as it stands when `timeout` is over. */
+  async wait(id: string, options: WaitOptions = {}): Promise<TaskRecord> {
+    const end = performance.now() + (options.timeout === undefined ? Number.POSITIVE_INFINITY : toMs(options.timeout))
+    const signal = options.signal === undefined ? {} : { signal: options.signal }
+    for (;;) {
+      const leftSeconds = Math.max(0, end - performance.now()) / 1_000
+      const record = await this.get(id, { waitSeconds: Math.min(LONGEST_WAIT_SECONDS, leftSeconds), ...signal })
+      if (isFinished(record.status) || performance.now() >= end) return record
+    }
+  }
+
+  /** Cancels a task: at once when it waits; a running one is marked and its worker told. Repeating it changes nothing. */
+  async cancel(id: string): Promise<CancelReceipt> {
+    const receipt = await this.#http.call({ method: 'POST', path: taskPath(id, 'cancel'), repeatable: true })
+    return fromWire(receipt) as CancelReceipt
+  }
+
+  /** Runs a FAILED, DEAD or CANCELLED task again, under the same id, with its retries restored. */
+  async retry(id: string): Promise<TaskRecord> {
+    const record = await this.#http.call({ method: 'POST', path: taskPath(id, 'retry'), repeatable: false })
+    return fromWire(record) as TaskRecord
+  }
+
+  /** Every attempt so far, the oldest first. */
+  async attempts(id: string): Promise<readonly AttemptRecord[]> {
+    return itemsOf<AttemptRecord>(await this.#read(taskPath(id, 'attempts')))
+  }
+
+  /** The audit trail: every transition, when, by whom, why. */
+  async events(id: string): Promise<readonly EventRecord[]> {
+    return itemsOf<EventRecord>(await this.#read(taskPath(id, 'events')))
+  }
+
+  #read(path: string): Promise<unknown> {
+    return this.#http.call({ method: 'GET', path, repeatable: true })
+  }
+
+  #handle(task: AnyTask | string, answer: Record<string, unknown>): TaskHandle {
+    const { replayed, ...receipt } = fromWire(answer) as SubmitReceipt & { readonly replayed?: boolean }
+    const definition = typeof task === 'string' ? undefined : task
+    return new TaskHandle({
+      tasks: this,
+      taskType: definition?.type ?? String(task),
+      receipt,
+      isReplay: replayed === true,
+      result: definition?.result,
+    })
+  }
+}
+
+function taskPath(id: string, call?: string): string {
+  return `/tasks/${encodeURIComponent(id)}${call === undefined ? '' : `/${call}`}`
+}
+
+/** The items of a list answer, which may be a page or bare. */
+function itemsOf<T>(answer: unknown): readonly T[] {
+  const list = fromWire(answer) as { readonly items?: readonly T[] } | readonly T[]
+  return 'items' in list && list.items !== undefined ? list.items : (list as readonly T[])
+}

@@ -1,0 +1,61 @@
+import type { Duration } from './duration.js'
+import type { StandardSchema } from './standard-schema.js'
+
+export type Priority = 'high' | 'medium' | 'low'
+export type BackoffKind = 'exponential' | 'linear' | 'fixed'
+export type JitterKind = 'full' | 'equal' | 'decorrelated' | 'none'
+
+/** How an attempt that fails is tried again. What is absent is the task type's or the server's default. */
+export interface RetryOptions {
+  /** Retries after the first failure, 0 to 100; the server's default is 3. */
+  readonly limit?: number
+  readonly backoff?: BackoffKind
+  /** Delay before the first retry. */
+  readonly delay?: Duration
+  /** Longest delay. */
+  readonly maxDelay?: Duration
+  readonly jitter?: JitterKind
+}
+
+/** Settings that a definition gives to each of its tasks; a submission may override them. */
+export interface TaskDefaults {
+  readonly retry?: RetryOptions
+  /** Time limit of one attempt, 0.1 s to 7 days. */
+  readonly timeout?: Duration
+  readonly queue?: string
+  readonly priority?: Priority
+}
+
+/**
+ * A task type with its schemas: what producer and worker share.
+ *
+ * `PayloadIn` is what a submission gives and what travels as JSON; `Payload` is what the handler gets, the schema's
+ * output. `ResultIn` is what the handler returns and what travels; `Result` is what `handle.result()` gives.
+ */
+export interface TaskDefinition<PayloadIn = unknown, Payload = PayloadIn, ResultIn = unknown, Result = ResultIn> {
+  readonly type: string
+  readonly payload: StandardSchema<PayloadIn, Payload> | undefined
+  readonly result: StandardSchema<ResultIn, Result> | undefined
+  readonly defaults: TaskDefaults
+}
+
+export interface TaskDefinitionOptions<PayloadIn, Payload, ResultIn, Result> extends TaskDefaults {
+  readonly payload?: StandardSchema<PayloadIn, Payload>
+  readonly result?: StandardSchema<ResultIn, Result>
+}
+
+const TASK_TYPE = /^[A-Za-z0-9._:/-]{1,128}$/
+
+/**
+ * Defines a task type.
+ *
+ * @throws RangeError when the name is not 1 to 128 of `A–Z a–z 0–9 . _ - : /`
+ */
+export function defineTask<PayloadIn = unknown, Payload = PayloadIn, ResultIn = unknown, Result = ResultIn>(
+  type: string,
+  options: TaskDefinitionOptions<PayloadIn, Payload, ResultIn, Result> = {},
+): TaskDefinition<PayloadIn, Payload, ResultIn, Result> {
+  if (!TASK_TYPE.test(type)) throw new RangeError(`not a task type: ${JSON.stringify(type)}`)
+  const { payload, result, ...defaults } = options
+  return Object.freeze({ type, payload, result, defaults: Object.freeze(defaults) })
+}
