@@ -1,0 +1,84 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Statement } from './database.js'
+import { type LineResult, Run } from './lines.js'
+import { type Options, parseOptions, usage } from './options.js'
+import { profileTable, selfTimes } from './profile.js'
+import { summarise, table } from './report.js'
+import { startStack } from './stack.js'
+
+/** What `scripts/bench.mjs` knows about where this runs. */
+export interface Place {
+  readonly commit: string | null
+  readonly machine: object
+}
+
+const resultsFolder = fileURLToPath(new URL('../results', import.meta.url))
+
+/** Runs the benchmark that the arguments describe, prints its tables and keeps its result. */
+export async function bench(args: readonly string[], place: Place): Promise<void> {
+  if (args.includes('--help')) {
+    console.log(usage)
+    return
+  }
+  const options = parseOptions(args, resultsFolder)
+  const results: LineResult[] = []
+  let postgres: Readonly<Record<string, string>> = {}
+  for (let run = 1; run <= options.runs; run += 1) {
+    const done = await once(options, `run ${run} of ${options.runs}`)
+    results.push(...done.results)
+    postgres = done.postgres
+  }
+  const summary = summarise(results, options)
+  console.log(`\n${table(summary)}\n\nEvery task was delivered exactly once.`)
+  if (options.out === null) return
+  const date = new Date().toISOString()
+  const file = join(options.out, `${date.slice(0, 10)}-${place.commit?.replace('+', '-changed') ?? 'unknown'}.json`)
+  mkdirSync(options.out, { recursive: true })
+  writeFileSync(file, `${JSON.stringify({ date, ...place, postgres, options, summary, runs: results }, null, 2)}\n`)
+  console.log(`Result kept in ${file}`)
+}
+
+interface Once {
+  readonly results: readonly LineResult[]
+  readonly postgres: Readonly<Record<string, string>>
+}
+
+async function once(options: Options, title: string): Promise<Once> {
+  const profiles = options.profile ? mkdtempSync(join(tmpdir(), 'duly-profile-')) : null
+  const stack = await startStack(options, profiles)
+  let statements: readonly Statement[] = []
+  try {
+    const run = new Run(stack, options)
+    await run.warmUp()
+    if (options.profile) await stack.database.resetStatements()
+    const results: LineResult[] = []
+    for (const line of options.lines) {
+      const result = await run.line(line)
+      console.log(
+        `${title}: ${line} ${Math.round(result.tasksPerSecond)} tasks/s (${result.tasks} in ${result.seconds.toFixed(1)} s)`,
+      )
+      results.push(result)
+    }
+    await run.verify()
+    if (options.profile) statements = await stack.database.statements(12)
+    return { results, postgres: await stack.database.settings() }
+  } finally {
+    await stack.stop()
+    if (profiles !== null) printProfiles(profiles, statements)
+  }
+}
+
+function printProfiles(folder: string, statements: readonly Statement[]): void {
+  for (const name of ['server', 'worker']) console.log(profileTable(name, selfTimes(join(folder, name), 40)))
+  console.log('\nPostgreSQL: statements by time')
+  for (const { query, calls, rows, ms, walBytes } of statements) {
+    const text = query.replace(/\s+/g, ' ').slice(0, 140)
+    console.log(
+      `${ms.toFixed(0).padStart(7)} ms  ${calls} calls  ${rows} rows  ${Math.round(walBytes / 1024)} KB WAL  ${text}`,
+    )
+  }
+  console.log(`\nProfiles: ${folder}`)
+}

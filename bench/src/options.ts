@@ -1,0 +1,112 @@
+import { parseArgs } from 'node:util'
+
+export const lineNames = ['single', 'batch', 'latency', 'drain'] as const
+export type LineName = (typeof lineNames)[number]
+
+/** What a benchmark does; stands whole in its result. */
+export interface Options {
+  readonly lines: readonly LineName[]
+  /** Times that everything is measured, each on a new database. */
+  readonly runs: number
+  /** Tasks of each line that counts tasks; `warmUp` goes before, unmeasured. */
+  readonly tasks: Readonly<Record<'warmUp' | 'single' | 'batch' | 'drain', number>>
+  /** Requests in flight where tasks are submitted one by one. */
+  readonly inFlight: number
+  /** Tasks a batch, and batches in flight. */
+  readonly batch: number
+  readonly batchesInFlight: number
+  /** The open loop of the latency line: submissions a second, for so many seconds. */
+  readonly rate: number
+  readonly seconds: number
+  /** Slots of the one worker process. */
+  readonly slots: number
+  /** Bytes of one payload as JSON. */
+  readonly payloadBytes: number
+  /** Payloads are drawn from it. */
+  readonly seed: number
+  /** Take CPU profiles of server and worker. Slows both: its rates are no results. */
+  readonly profile: boolean
+  /** Folder of the result; null: none is written. */
+  readonly out: string | null
+}
+
+export const usage = `Usage: npm run bench -- [options]
+
+  --line <names>            ${lineNames.join(',')} (default: all)
+  --runs <n>                default 3
+  --tasks <n>               tasks of each line that counts tasks
+  --in-flight <n>           single submissions in flight, default 64
+  --batch <n>               tasks a batch, default 500
+  --batches-in-flight <n>   default 2
+  --rate <n>                submissions a second of the latency line, default 500
+  --seconds <n>             its length, default 10
+  --slots <n>               of the worker, default 200
+  --seed <n>
+  --out <folder>            default bench/results
+  --small                   only shows that it runs: a few hundred tasks, one run, no result kept
+  --profile                 one run with CPU profiles; prints where the time goes
+
+Example: npm run bench -- --line single,batch --runs 5`
+
+const text = { type: 'string' } as const
+const flag = { type: 'boolean', default: false } as const
+
+/**
+ * @param defaultOut where results go when nothing else is said
+ * @throws {Error} that names the wrong argument
+ */
+export function parseOptions(args: readonly string[], defaultOut: string): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      line: text,
+      runs: text,
+      tasks: text,
+      'in-flight': text,
+      batch: text,
+      'batches-in-flight': text,
+      rate: text,
+      seconds: text,
+      slots: text,
+      seed: text,
+      out: text,
+      small: flag,
+      profile: flag,
+    },
+  })
+  const { small, profile } = values
+  const number = (name: Exclude<keyof typeof values, 'small' | 'profile'>, usual: number) =>
+    wholeNumber(name, values[name], usual)
+  const tasks = (usual: number) => number('tasks', small ? 300 : usual)
+  return Object.freeze({
+    lines: linesOf(values.line),
+    runs: number('runs', small || profile ? 1 : 3),
+    tasks: { warmUp: small ? 100 : 5_000, single: tasks(40_000), batch: tasks(80_000), drain: tasks(50_000) },
+    inFlight: number('in-flight', 64),
+    batch: number('batch', small ? 100 : 500),
+    batchesInFlight: number('batches-in-flight', 2),
+    rate: number('rate', small ? 100 : 500),
+    seconds: number('seconds', small ? 1 : 10),
+    slots: number('slots', 200),
+    payloadBytes: 2_048,
+    seed: number('seed', 1),
+    profile,
+    out: values.out ?? (small || profile ? null : defaultOut),
+  })
+}
+
+function linesOf(value: string | undefined): readonly LineName[] {
+  const wanted = value?.split(',') ?? lineNames
+  return wanted.map((name) => {
+    const known = lineNames.find((line) => line === name)
+    if (known === undefined) throw new Error(`--line ${name}: there are ${lineNames.join(', ')}`)
+    return known
+  })
+}
+
+function wholeNumber(name: string, value: string | undefined, usual: number): number {
+  if (value === undefined) return usual
+  const number = Number(value)
+  if (!Number.isSafeInteger(number) || number < 1) throw new Error(`--${name} ${value}: must be a whole number from 1`)
+  return number
+}

@@ -1,0 +1,79 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { openSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+const program = fileURLToPath(new URL('../../packages/duly/bin/duly.js', import.meta.url))
+
+export interface ServerOptions {
+  readonly databaseUrl: string
+  /** Holds the server's log. */
+  readonly folder: string
+  readonly nodeArguments: readonly string[]
+}
+
+/** `duly serve` in a process of its own. */
+export class Server {
+  readonly url: string
+  readonly #child: ChildProcess
+
+  private constructor(child: ChildProcess, url: string) {
+    this.#child = child
+    this.url = url
+  }
+
+  /** Resolves when it says that it is ready. */
+  static async start({ databaseUrl, folder, nodeArguments }: ServerOptions): Promise<Server> {
+    const port = await freePort()
+    const log = join(folder, 'server.log')
+    const file = openSync(log, 'a')
+    const child = spawn(process.execPath, [...nodeArguments, program, 'serve'], {
+      cwd: folder,
+      env: { ...process.env, DULY_DATABASE_URL: databaseUrl, DULY_HOST: '127.0.0.1', DULY_PORT: String(port) },
+      stdio: ['ignore', file, file],
+    })
+    const server = new Server(child, `http://127.0.0.1:${port}`)
+    await server.#untilReady(log)
+    return server
+  }
+
+  get pid(): number {
+    const { pid } = this.#child
+    if (pid === undefined) throw new Error('the server did not start')
+    return pid
+  }
+
+  /** As an operator stops it. */
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
+    const gone = new Promise((resolve) => this.#child.once('exit', resolve))
+    this.#child.kill('SIGTERM')
+    await gone
+  }
+
+  async #untilReady(log: string): Promise<void> {
+    const deadline = performance.now() + 30_000
+    while (performance.now() < deadline && this.#child.exitCode === null) {
+      const answer = await fetch(`${this.url}/readyz`).catch(() => null)
+      if (answer?.ok) return
+      await delay(20)
+    }
+    await this.stop()
+    throw new Error(`the server did not become ready:\n${readFileSync(log, 'utf8').split('\n').slice(-20).join('\n')}`)
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address()
+      probe.close(() =>
+        typeof address === 'object' && address !== null ? resolve(address.port) : reject(new Error('no port')),
+      )
+    })
+  })
+}
