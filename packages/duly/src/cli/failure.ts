@@ -1,0 +1,42 @@
+import { DulyApiError, DulyConnectionError, TaskFailedError } from '@duly/sdk'
+import { CliError } from './cli-error.js'
+import { type ExitName, exitCode, exitForStatus } from './exit-codes.js'
+
+/** What is told of a failure, and how the process ends. */
+export interface Failure {
+  readonly exit: ExitName
+  readonly message: string
+  readonly remedy?: string | undefined
+  /** The server's stable code, where it answered. */
+  readonly code?: string
+}
+
+/** Finds the words and the exit code for whatever a command threw. */
+export function explainFailure(error: unknown): Failure {
+  if (error instanceof CliError) return { exit: error.exit, message: error.message, remedy: error.remedy }
+  if (error instanceof DulyConnectionError) return explainConnection(error)
+  if (error instanceof DulyApiError) return explainRefusal(error)
+  if (error instanceof TaskFailedError) return { exit: 'failed', message: error.message }
+  if (error instanceof RangeError) return { exit: 'usage', message: error.message }
+  return { exit: 'failed', message: error instanceof Error ? error.message : String(error) }
+}
+
+function explainConnection(error: DulyConnectionError): Failure {
+  const remedy = error.mayHaveArrived
+    ? 'The server may have acted on it all the same: look before you repeat it, or use an --idempotency-key.'
+    : 'Start one with `npx duly dev`, or name the right address with --url or DULY_URL.'
+  return { exit: 'unreachable', message: `no answer from ${error.message}`, remedy, code: error.code }
+}
+
+function explainRefusal(error: DulyApiError): Failure {
+  const request = error.requestId === null ? '' : ` (request ${error.requestId})`
+  const wait = error.retryAfterMs === null ? undefined : `Try again in ${Math.ceil(error.retryAfterMs / 1_000)} s.`
+  return { exit: exitForStatus(error.status), message: `${error.message}${request}`, remedy: wait, code: error.code }
+}
+
+/** The failure as text for a person, or as one JSON line for a program. */
+export function renderFailure(failure: Failure, asJson: boolean): string {
+  const { exit, message, remedy, code } = failure
+  if (asJson) return `${JSON.stringify({ error: { exit_code: exitCode(exit), exit, code, message, remedy } })}\n`
+  return `duly: ${message}\n${remedy === undefined ? '' : `${remedy}\n`}`
+}

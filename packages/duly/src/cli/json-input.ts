@@ -1,0 +1,48 @@
+import { readFile } from 'node:fs/promises'
+import { CliError } from './cli-error.js'
+import type { Terminal } from './terminal.js'
+
+/** Any value that JSON can state. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+
+/**
+ * Reads a JSON argument: the text itself, `@file`, or `-` for the standard input.
+ * @param option its name in messages, e.g. `--payload`
+ */
+export async function readJson(option: string, argument: string, terminal: Terminal): Promise<Json> {
+  const text = await readSource(option, argument, terminal)
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new CliError(
+      'usage',
+      `${option} is not JSON: ${why}`,
+      `Quote it for the shell: ${option} '{"to":"a@example.com"}', or give a file: ${option} @payload.json`,
+    )
+  }
+}
+
+async function readSource(option: string, argument: string, terminal: Terminal): Promise<string> {
+  if (argument === '-') return terminal.readStdin()
+  if (!argument.startsWith('@')) return argument
+  return readInputFile(option, argument.slice(1))
+}
+
+/** A text file that an option named. */
+export async function readInputFile(option: string, path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error: unknown) => {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    const why = code === 'ENOENT' ? 'does not exist' : `can't be read (${String(code ?? error)})`
+    throw new CliError(
+      'usage',
+      `${option}: the file ${path} ${why}`,
+      'Give the path from the current folder, or the full path.',
+    )
+  })
+}
+
+/** Is it an object with keys, as a task of a file must be? */
+export function isObject(value: Json): value is { readonly [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

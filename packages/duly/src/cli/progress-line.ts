@@ -1,0 +1,45 @@
+import { taskStatuses } from '@duly/domain'
+import type { Tally } from './tally.js'
+import type { Terminal } from './terminal.js'
+
+const BAR_WIDTH = 20
+/** A redrawn line may be quick; lines in a log should stay few. */
+const REDRAW_MS = 100
+const LOG_LINE_MS = 1_000
+
+/** E.g. `[██████··············] 312/1000 finished · 12 running · 640 pending · 36 retrying · 300 succeeded · 12 failed`. */
+export function progressLine(tally: Tally, total: number): string {
+  const filled = total === 0 ? BAR_WIDTH : Math.floor((tally.finished / total) * BAR_WIDTH)
+  const bar = '█'.repeat(filled) + '·'.repeat(BAR_WIDTH - filled)
+  const counts = taskStatuses
+    .filter(({ name }) => tally.count(name) > 0)
+    .map(({ name }) => `${tally.count(name)} ${name.toLowerCase()}`)
+  return [`[${bar}] ${tally.finished}/${total} finished`, ...counts].join(' · ')
+}
+
+/** Shows a tally while it changes: one line redrawn in place for a person, else a line each second. */
+export class ProgressDisplay {
+  #lastAt = Number.NEGATIVE_INFINITY
+  #drawn = ''
+
+  constructor(
+    private readonly terminal: Terminal,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
+
+  /** Shows the state if it is time again; `last` shows it in any case and ends the line. */
+  show(tally: Tally, total: number, last = false): void {
+    const interval = this.terminal.isInteractive ? REDRAW_MS : LOG_LINE_MS
+    if (!last && this.now() - this.#lastAt < interval) return
+    this.#lastAt = this.now()
+    const line = progressLine(tally, total)
+    if (this.terminal.isInteractive) this.#redraw(line, last)
+    else if (line !== this.#drawn) this.terminal.err(`${line}\n`)
+    this.#drawn = line
+  }
+
+  #redraw(line: string, last: boolean): void {
+    // A line longer than the screen would wrap, and redrawing would leave its first row behind.
+    this.terminal.err(`\r\u001b[2K${line.slice(0, this.terminal.width - 1)}${last ? '\n' : ''}`)
+  }
+}

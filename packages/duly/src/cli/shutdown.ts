@@ -1,0 +1,59 @@
+import { constants } from 'node:os'
+
+/** One thing to stop, with its name for the log. */
+export interface StopStep {
+  readonly name: string
+  readonly stop: () => Promise<void>
+}
+
+/**
+ * One Ctrl-C or `kill` reaches us several times: from the process group and again from each parent that passes it on. Only
+ * a signal later than this counts as the second, which forces the exit.
+ */
+export const SAME_SIGNAL_MS = 1_000
+
+export interface SignalSource {
+  on(signal: 'SIGINT' | 'SIGTERM', listener: (signal: NodeJS.Signals) => void): unknown
+}
+
+/**
+ * Waits for SIGINT or SIGTERM.
+ * @param force called at a second signal, no sooner than {@link SAME_SIGNAL_MS} after the first
+ */
+export function untilSignal(
+  source: SignalSource,
+  force: (signal: NodeJS.Signals) => void,
+  now: () => number = () => performance.now(),
+): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let firstAt: number | undefined
+    const take = (signal: NodeJS.Signals) => {
+      if (firstAt === undefined) {
+        firstAt = now()
+        resolve(signal)
+      } else if (now() - firstAt >= SAME_SIGNAL_MS) force(signal)
+    }
+    source.on('SIGINT', take)
+    source.on('SIGTERM', take)
+  })
+}
+
+/** Stops everything in the order given; a step that fails is told and doesn't keep the rest from being stopped. */
+export async function stopInOrder(steps: readonly StopStep[], log: (line: string) => void): Promise<boolean> {
+  let clean = true
+  for (const step of steps) {
+    try {
+      await step.stop()
+      log(`stopped ${step.name}`)
+    } catch (error) {
+      clean = false
+      log(`could not stop ${step.name}: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+  return clean
+}
+
+/** The exit code of a process that a signal ended, by the shell's convention: 128 and the signal's number. */
+export function exitOfSignal(signal: NodeJS.Signals): number {
+  return 128 + constants.signals[signal]
+}

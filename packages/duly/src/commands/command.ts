@@ -1,0 +1,56 @@
+import { Duly } from '@duly/sdk'
+import { Command } from 'commander'
+import type { Terminal } from '../cli/terminal.js'
+import { toWireJson } from '../cli/wire-json.js'
+
+/** What every command gets: where to write, and how to end with a code other than 0 without an error. */
+export interface Context {
+  readonly terminal: Terminal
+  setExit(code: number): void
+}
+
+/** Options that every command has. */
+export interface CommonOptions {
+  readonly json?: true
+}
+
+/** Options of the commands that talk to a server. */
+export interface ClientOptions extends CommonOptions {
+  readonly url?: string
+  readonly apiKey?: string
+}
+
+/** A command with `--json` and an example at the end of its help. */
+export function command(name: string, summary: string, example: string): Command {
+  return new Command(name)
+    .description(summary)
+    .option('--json', 'print JSON, for programs')
+    .addHelpText('after', `\nExample:\n${example.replace(/^/gm, '  ')}`)
+}
+
+/** A command that talks to a server. */
+export function clientCommand(name: string, summary: string, example: string): Command {
+  return command(name, summary, example)
+    .option('--url <url>', 'address of the server (DULY_URL; default http://127.0.0.1:7070)')
+    .option('--api-key <key>', 'API key (DULY_API_KEY)')
+}
+
+/** Runs `work` with a client made from the options, and closes it. */
+export async function withClient<T>(options: ClientOptions, work: (duly: Duly) => Promise<T>): Promise<T> {
+  const { url, apiKey } = options
+  const duly = new Duly({
+    ...(url === undefined ? {} : { url }),
+    ...(apiKey === undefined ? {} : { apiKey }),
+    retries: 3,
+  })
+  try {
+    return await work(duly)
+  } finally {
+    duly.close()
+  }
+}
+
+/** Prints a value: as the API states it with `--json`, else as text. */
+export function print<T>(context: Context, options: CommonOptions, value: T, render: (value: T) => string): void {
+  context.terminal.out(options.json ? `${JSON.stringify(toWireJson(value), null, 2)}\n` : render(value))
+}

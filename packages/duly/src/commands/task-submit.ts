@@ -1,0 +1,145 @@
+import type { Duly, TaskRecord } from '@duly/sdk'
+import type { Command } from 'commander'
+import { CliError } from '../cli/cli-error.js'
+import { exitCode } from '../cli/exit-codes.js'
+import { isObject, type Json, readInputFile, readJson } from '../cli/json-input.js'
+import { parseSeconds } from '../cli/seconds.js'
+import { cell } from '../cli/table.js'
+import { type TaskField, taskFields, toBatchItem } from '../cli/task-fields.js'
+import { type FileTask, parseTaskFile } from '../cli/task-file.js'
+import { type ClientOptions, type Context, clientCommand, print, withClient } from './command.js'
+import { submitFile } from './submit-file.js'
+
+interface SubmitFlags extends ClientOptions {
+  readonly payload?: string
+  readonly file?: string
+  readonly wait?: true
+  readonly progress?: true
+  readonly tenant?: string
+  readonly correlationId?: string
+  readonly [flag: string]: unknown
+}
+
+const EXAMPLE = [
+  `duly task submit send_email --payload '{"to":"a@example.com"}' --wait`,
+  'duly task submit send_email --payload @mail.json --delay 24h --priority high --idempotency-key welcome-1',
+  'duly task submit --file examples/tasks.jsonl --progress',
+].join('\n')
+
+/** `duly task submit`. */
+export function taskSubmit(context: Context): Command {
+  const submit = clientCommand('submit', 'submit a task, or a file of tasks', EXAMPLE)
+    .argument('[type]', 'task type')
+    .option('--payload <json>', 'payload: JSON, @file, or - for standard input')
+    .option('--file <path>', 'submit each line of a JSON Lines file, in batches')
+    .option('--wait', 'wait until it is finished and print its result')
+    .option('--progress', 'with --file: show a live count by status until all are finished')
+    .option('--tenant <id>', 'tenant (metadata.tenant_id)')
+    .option('--correlation-id <id>', 'your own reference (metadata.correlation_id)')
+  for (const field of taskFields) submit.option(`${field.flag} <${field.argument}>`, field.help)
+  return submit.action(async (type: string | undefined, flags: SubmitFlags) => {
+    if (flags.file !== undefined) return submitFromFile(context, type, { ...flags, file: flags.file })
+    if (type === undefined)
+      throw new CliError(
+        'usage',
+        'name the type of the task, or a --file',
+        'E.g. `duly task submit send_email`; see `duly task submit --help`.',
+      )
+    if (flags.progress) throw new CliError('usage', '--progress goes with --file', 'For one task, use --wait.')
+    const task = await taskFromFlags(type, flags, context)
+    await withClient(flags, (duly) => submitOne(context, { duly, flags, task }))
+  })
+}
+
+async function submitFromFile(
+  context: Context,
+  type: string | undefined,
+  flags: SubmitFlags & { file: string },
+): Promise<void> {
+  const given = taskFields.filter((field) => flags[optionName(field)] !== undefined).map((field) => field.flag)
+  const extra = [
+    type === undefined ? [] : `the type ${type}`,
+    flags.payload === undefined ? [] : '--payload',
+    given,
+  ].flat()
+  if (extra.length > 0)
+    throw new CliError('usage', `with --file, each line states its own task: leave out ${extra.join(', ')}`)
+  const tasks = parseTaskFile(flags.file, await readInputFile('--file', flags.file))
+  await withClient(flags, (duly) =>
+    submitFile(context, {
+      duly,
+      tasks,
+      asJson: flags.json === true,
+      watch: flags.progress === true || flags.wait === true,
+    }),
+  )
+}
+
+/** The body that the flags state. */
+async function taskFromFlags(type: string, flags: SubmitFlags, { terminal }: Context): Promise<FileTask> {
+  const task: Record<string, Json> = { task_type: type }
+  if (flags.payload !== undefined) task.payload = await readJson('--payload', flags.payload, terminal)
+  for (const field of taskFields) {
+    const text = flags[optionName(field)]
+    if (text !== undefined)
+      task[field.key] =
+        field.kind === 'json' ? await readJson(field.flag, String(text), terminal) : flagValue(field, text)
+  }
+  const { tenant, correlationId } = flags
+  if (tenant === undefined && correlationId === undefined) return task
+  const metadata = task.metadata !== undefined && isObject(task.metadata) ? task.metadata : {}
+  return {
+    ...task,
+    metadata: {
+      ...metadata,
+      ...(tenant === undefined ? {} : { tenant_id: tenant }),
+      ...(correlationId === undefined ? {} : { correlation_id: correlationId }),
+    },
+  }
+}
+
+function flagValue(field: TaskField, text: unknown): Json {
+  if (Array.isArray(text)) return text.map(String)
+  if (field.kind === 'seconds') return parseSeconds(String(text))
+  if (field.kind !== 'integer') return String(text)
+  if (!/^\d+$/.test(String(text)))
+    throw new CliError('usage', `${field.flag} must be a whole number, not "${String(text)}"`)
+  return Number(text)
+}
+
+/** Commander's name of a flag: `--max-retries` is `maxRetries`. */
+function optionName(field: TaskField): string {
+  return field.flag.slice(2).replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+async function submitOne(
+  context: Context,
+  { duly, flags, task }: { duly: Duly; flags: SubmitFlags; task: FileTask },
+): Promise<void> {
+  const item = toBatchItem(task)
+  const handle = await duly.tasks.submit(String(item.task), item.payload, item.options)
+  if (!flags.wait) {
+    const answer = { ...handle.receipt, replayed: handle.isReplay }
+    return print(
+      context,
+      flags,
+      answer,
+      () =>
+        `${handle.id}  ${handle.receipt.status}${handle.isReplay ? '  (submitted before, with the same key)' : ''}\n`,
+    )
+  }
+  context.terminal.err(flags.json ? '' : `${handle.id} submitted, waiting …\n`)
+  const record = await duly.tasks.wait(handle.id)
+  if (record.status !== 'SUCCEEDED') context.setExit(exitCode('failed'))
+  if (flags.json) return print(context, flags, record, () => '')
+  showOutcome(context, record)
+}
+
+/** The result alone goes to the output, so that it can be piped; the rest is told beside it. */
+function showOutcome({ terminal }: Context, record: TaskRecord): void {
+  const tries = record.attempts === 1 ? '' : `, attempt ${record.attempts}`
+  const took = record.durationMs === null ? '' : ` in ${record.durationMs} ms`
+  const why = record.error === null ? record.reason : `${record.error.class}: ${record.error.message}`
+  terminal.err(`${record.id} ${record.status}${took}${tries}${why === null ? '' : `: ${cell(why)}`}\n`)
+  if (record.status === 'SUCCEEDED') terminal.out(`${JSON.stringify(record.result, null, 2)}\n`)
+}

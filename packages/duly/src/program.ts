@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs'
+import { Command, CommanderError } from 'commander'
+import { exitCode, exitCodes } from './cli/exit-codes.js'
+import { explainFailure, renderFailure } from './cli/failure.js'
+import type { Terminal } from './cli/terminal.js'
+import type { Context } from './commands/command.js'
+import { taskCalls, taskGet } from './commands/task-show.js'
+import { taskSubmit } from './commands/task-submit.js'
+
+/** The whole command line. */
+export function buildProgram(context: Context): Command {
+  const program = new Command('duly')
+    .description('Duly: a distributed task scheduler')
+    .version(ownVersion())
+    .addHelpText(
+      'after',
+      `\nExit codes:\n${exitCodes.map(({ code, doc }) => `  ${String(code).padEnd(4)}${doc}`).join('\n')}`,
+    )
+  const task = new Command('task').description('submit tasks, look at them, cancel and retry them')
+  for (const command of [taskSubmit(context), taskGet(context), ...taskCalls(context)]) task.addCommand(command)
+  program.addCommand(task)
+  prepare(program, context.terminal)
+  return program
+}
+
+function ownVersion(): string {
+  const manifest: { version: string } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+  return manifest.version
+}
+
+/** Every command writes to our terminal, and throws instead of ending the process. */
+function prepare(command: Command, terminal: Terminal): void {
+  command.exitOverride().configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
+  command.showHelpAfterError('Add --help for the options and an example.')
+  for (const child of command.commands) prepare(child, terminal)
+}
+
+/** Runs one command line and returns its exit code. Never throws. */
+export async function runCli(args: readonly string[], terminal: Terminal): Promise<number> {
+  let code: number = exitCode('ok')
+  const setExit = (next: number) => {
+    code = next
+  }
+  try {
+    await buildProgram({ terminal, setExit }).parseAsync([...args], { from: 'user' })
+    return code
+  } catch (error) {
+    // Commander has told it already; help and version come this way too, with 0.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode('ok') : exitCode('usage')
+    const failure = explainFailure(error)
+    terminal.err(renderFailure(failure, args.includes('--json')))
+    return exitCode(failure.exit)
+  }
+}
