@@ -1,1 +1,10 @@
-export {}
+export * from './common.js'
+export * from './components.js'
+export * from './markdown.js'
+export * from './openapi.js'
+export * from './problems.js'
+export * from './queues.js'
+export * from './reference.js'
+export * from './routes.js'
+export * from './tasks.js'
+export * from './workers.js'

@@ -1,0 +1,44 @@
+import type { TSchema } from 'typebox'
+import { Problem } from './problems.js'
+import { Queue, QueueList } from './queues.js'
+import * as tasks from './tasks.js'
+import * as workers from './workers.js'
+
+/** The schemas that have a name of their own in OpenAPI and in the reference; all others are written where they stand. */
+export const components: Readonly<Record<string, TSchema>> = {
+  SubmitTask: tasks.SubmitTask,
+  SubmitBatch: tasks.SubmitBatch,
+  SubmittedTask: tasks.SubmittedTask,
+  SubmittedBatch: tasks.SubmittedBatch,
+  Task: tasks.Task,
+  CancelledTask: tasks.CancelledTask,
+  Attempt: tasks.Attempt,
+  AttemptList: tasks.AttemptList,
+  TaskEvent: tasks.TaskEvent,
+  TaskEventList: tasks.TaskEventList,
+  TaskError: tasks.TaskErrorSchema,
+  Queue,
+  QueueList,
+  RegisterWorker: workers.RegisterWorker,
+  WorkerSession: workers.WorkerSessionSchema,
+  Poll: workers.Poll,
+  PollAnswer: workers.PollAnswer,
+  Grant: workers.Grant,
+  Report: workers.Report,
+  ReportedError: workers.ReportedError,
+  ReportRequest: workers.ReportRequest,
+  ReportResult: workers.ReportResult,
+  ReportAnswer: workers.ReportAnswer,
+  Exchange: workers.Exchange,
+  ExchangeAnswer: workers.ExchangeAnswer,
+  Heartbeat: workers.Heartbeat,
+  HeartbeatAnswer: workers.HeartbeatAnswer,
+  Problem,
+}
+
+const names = new Map<unknown, string>(Object.entries(components).map(([name, schema]) => [schema, name]))
+
+/** The name of a schema, if it has one. */
+export function componentName(schema: unknown): string | undefined {
+  return names.get(schema)
+}

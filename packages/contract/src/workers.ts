@@ -1,0 +1,205 @@
+import { limits } from '@duly/domain'
+import Type, { type Static } from 'typebox'
+import {
+  Count,
+  closed,
+  Instant,
+  id,
+  Json,
+  MetadataSchema,
+  NullableText,
+  name,
+  nullable,
+  plainText,
+  seconds,
+  WaitSeconds,
+} from './common.js'
+
+/** Queues and task types that one session may name, and slots that one process may have. */
+export const workerLimits = {
+  queues: 1_000,
+  taskTypes: 10_000,
+  slots: 10_000,
+  leases: 10_000,
+  reports: 10_000,
+} as const
+
+/** Bounds of a heartbeat interval wished by a worker, in seconds. The lease is three times it. */
+export const heartbeatBounds = { min: 0.5, max: 300 } as const
+
+export const RegisterWorker = closed(
+  {
+    name: plainText(limits.nameMaxChars, { description: 'For people; need not be unique.' }),
+    host: Type.Optional(nullable<string>('string', { maxLength: 255 })),
+    version: Type.Optional(nullable<string>('string', { maxLength: 128 })),
+    queues: Type.Array(name(), { minItems: 1, maxItems: workerLimits.queues }),
+    task_types: Type.Array(name(), { minItems: 1, maxItems: workerLimits.taskTypes }),
+    slots: Type.Integer({
+      minimum: 1,
+      maximum: workerLimits.slots,
+      description: 'Handlers that run at the same time.',
+    }),
+    heartbeat_seconds: Type.Optional(
+      Type.Number({
+        minimum: heartbeatBounds.min,
+        maximum: heartbeatBounds.max,
+        description: "A wish; absent: the deployment's default.",
+      }),
+    ),
+  },
+  {
+    examples: [
+      {
+        name: 'mailer',
+        host: 'web-3',
+        version: '1.4.0',
+        queues: ['email-queue'],
+        task_types: ['send_email'],
+        slots: 10,
+      },
+    ],
+  },
+)
+export type RegisterWorkerBody = Static<typeof RegisterWorker>
+
+export const WorkerSessionSchema = closed({
+  worker_id: id('worker'),
+  heartbeat_seconds: Type.Number(),
+  lease_seconds: Type.Number({ description: 'Without a heartbeat for this long the session is dead.' }),
+})
+export type WorkerSessionBody = Static<typeof WorkerSessionSchema>
+
+const Received = Type.Integer({
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'The highest grant number received in this session; 0 at first.',
+})
+const Slots = Type.Integer({
+  minimum: 0,
+  maximum: limits.pollMaxSlots,
+  description: 'How many tasks it can take now. 0 only acknowledges.',
+})
+const LeaseText = Type.String({ minLength: 1, maxLength: 64, description: 'The fence of the attempt, opaque.' })
+
+export const Poll = closed({
+  slots: Slots,
+  wait_seconds: Type.Optional(WaitSeconds),
+  received: Type.Optional(Received),
+})
+export type PollBody = Static<typeof Poll>
+
+export const Grant = closed({
+  grant: Count,
+  task_id: id('task'),
+  lease: LeaseText,
+  attempt: Type.Integer({ minimum: 1 }),
+  failures: Count,
+  task_type: name(),
+  queue: name(),
+  payload: Json,
+  timeout_ms: Count,
+  deadline_at: Instant,
+  idempotency_key: Type.String({ description: 'Stable over attempts, for calls to other services.' }),
+  checkpoint: Json,
+  dependency_results: Type.Unsafe<Record<string, unknown>>({ type: 'object', description: 'By node name.' }),
+  metadata: Type.Union([MetadataSchema, Type.Null()]),
+  suspect: Type.Boolean({
+    description: 'An earlier attempt took its worker with it: acknowledge before the handler starts.',
+  }),
+  traceparent: NullableText,
+})
+export type GrantBody = Static<typeof Grant>
+
+export const PollAnswer = closed({ tasks: Type.Array(Grant) })
+export type PollAnswerBody = Static<typeof PollAnswer>
+
+const report = { task_id: id('task'), lease: LeaseText }
+const delaySeconds = { minimum: 0, maximum: seconds(limits.delayMaxMs) }
+
+/** Longer texts are cut at character borders, not refused: an error must never be lost because of its text. */
+export const ReportedError = closed({
+  class: Type.Optional(nullable<string>('string', { description: `Cut to ${limits.errorClassMaxChars} characters.` })),
+  message: Type.Optional(nullable<string>('string', { description: `Cut to ${limits.errorMessageMaxBytes} bytes.` })),
+  stack: Type.Optional(nullable<string>('string', { description: `Cut to ${limits.errorStackMaxBytes} bytes.` })),
+  retryable: Type.Optional(
+    Type.Boolean({ description: 'False: permanent, the task is FAILED at once. Default true.' }),
+  ),
+  timed_out: Type.Optional(Type.Boolean({ description: "The worker's own limit ended the attempt. Default false." })),
+})
+
+export const reportOutcomes = ['succeeded', 'failed', 'snoozed', 'cancelled', 'released'] as const
+
+/** One object with what every outcome takes; which field belongs to which outcome is a rule beside the schema. */
+export const Report = closed({
+  ...report,
+  outcome: Type.Enum([...reportOutcomes]),
+  result: Type.Optional(Json),
+  error: Type.Optional(ReportedError),
+  retry_after_seconds: Type.Optional(
+    Type.Number({ ...delaySeconds, description: "With failed: the handler's own delay, which wins." }),
+  ),
+  delay_seconds: Type.Optional(Type.Number({ ...delaySeconds, description: 'With snoozed: required.' })),
+})
+export type ReportBody = Static<typeof Report>
+
+const Reports = Type.Array(Report, { maxItems: workerLimits.reports })
+
+export const ReportRequest = closed({ reports: Reports })
+export type ReportRequestBody = Static<typeof ReportRequest>
+
+export const ReportResult = closed({
+  task_id: id('task'),
+  accepted: Type.Boolean(),
+  status: Type.Optional(Type.String({ description: 'Where the task stands, when accepted.' })),
+  code: Type.Optional(Type.String({ description: 'Why not, when not accepted: `lease_lost`.' })),
+})
+
+export const ReportAnswer = closed({ results: Type.Array(ReportResult) })
+export type ReportAnswerBody = Static<typeof ReportAnswer>
+
+export const Exchange = closed({
+  reports: Type.Optional(Reports),
+  slots: Slots,
+  wait_seconds: Type.Optional(WaitSeconds),
+  received: Type.Optional(Received),
+})
+export type ExchangeBody = Static<typeof Exchange>
+
+export const ExchangeAnswer = closed({ results: Type.Array(ReportResult), tasks: Type.Array(Grant) })
+export type ExchangeAnswerBody = Static<typeof ExchangeAnswer>
+
+export const Heartbeat = closed({
+  received: Type.Optional(Received),
+  leases: Type.Optional(Type.Array(LeaseText, { maxItems: workerLimits.leases, description: 'Everything it holds.' })),
+  wait_seconds: Type.Optional(WaitSeconds),
+  progress: Type.Optional(
+    Type.Array(
+      closed({
+        lease: LeaseText,
+        percent: Type.Number({ minimum: 0, maximum: 100 }),
+        note: Type.Optional(NullableText),
+      }),
+      { maxItems: workerLimits.leases },
+    ),
+  ),
+  checkpoints: Type.Optional(
+    Type.Array(closed({ lease: LeaseText, value: Json }), {
+      maxItems: workerLimits.leases,
+      description: `Each value at most ${limits.checkpointMaxBytes} bytes.`,
+    }),
+  ),
+  lag_ms: Type.Optional(nullable<number>('number', { minimum: 0, description: "Lag of the worker's event loop." })),
+  rss_bytes: Type.Optional(nullable<number>('number', { minimum: 0 })),
+})
+export type HeartbeatBody = Static<typeof Heartbeat>
+
+export const HeartbeatAnswer = closed({
+  cancel: Type.Array(closed({ lease: LeaseText, reason: Type.String() }), { description: 'Abort these handlers.' }),
+  lost: Type.Array(LeaseText, { description: 'These attempts were taken back: abort them, report nothing.' }),
+  drain: Type.Boolean({ description: 'Finish what runs, take nothing new.' }),
+})
+export type HeartbeatAnswerBody = Static<typeof HeartbeatAnswer>
+
+export const WorkerParams = closed({
+  worker_id: id('worker', { description: 'The session, as registration gave it.' }),
+})
