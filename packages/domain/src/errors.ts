@@ -162,8 +162,9 @@ export class DulyError extends Error {
   readonly code: ErrorCode
   readonly status: number
   readonly retryable: boolean
-  readonly errors?: readonly FieldError[]
-  readonly retryAfterSeconds?: number
+  /** Declared, not defined: an error without them has no such properties. */
+  declare readonly errors?: readonly FieldError[]
+  declare readonly retryAfterSeconds?: number
 
   /** @param detail one sentence for a person about this occurrence; never SQL, never a stack. */
   constructor(code: ErrorCode, detail: string, extra: DulyErrorExtra = {}) {

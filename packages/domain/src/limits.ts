@@ -29,8 +29,8 @@ export const limits = {
   instantMinMs: 0,
   /** 9999-12-31T23:59:59.999Z. */
   instantMaxMs: 253_402_300_799_999,
-  /** Ten years of 365.25 days. */
-  delayMaxMs: 3_652.5 * dayMs,
+  /** Ten years, which have at most three leap days. */
+  delayMaxMs: 3_653 * dayMs,
   batchMaxItems: 10_000,
   workflowMaxNodes: 10_000,
   workflowMaxEdges: 100_000,
