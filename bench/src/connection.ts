@@ -30,6 +30,7 @@ export class Connection {
     socket.on('data', (chunk: string) => this.#take(chunk))
     socket.on('error', (error) => this.#fail(error))
     socket.on('close', () => this.#fail(new Error('the server closed the connection')))
+    socket.on('end', () => socket.destroy())
   }
 
   static open(url: URL): Promise<Connection> {
@@ -52,8 +53,9 @@ export class Connection {
     })
   }
 
-  close(): void {
-    this.#socket.destroy()
+  /** False once either side closed it, as a server does with one that was idle for long. */
+  get isOpen(): boolean {
+    return !this.#socket.destroyed
   }
 
   #take(chunk: string): void {

@@ -27,8 +27,9 @@ export function taskJson({ before, after }: Template): string {
 
 function template(payloadBytes: number, random: () => number): Template {
   const items: object[] = []
+  const customer = token(random, 10)
   const build = (note: string) => {
-    const payload = { sent: '0'.repeat(instantDigits), order: token(random, 0), items, note }
+    const payload = { sent: '0'.repeat(instantDigits), customer, items, note }
     return JSON.stringify(payload)
   }
   while (build('').length < payloadBytes - 100) items.push(item(random))

@@ -6,7 +6,7 @@ import { type Percentiles, percentilesOf } from './stats.js'
 
 /** The process that submits. Every call resolves when all its tasks were answered 202, and rejects at any other answer. */
 export type ProducerCalls = {
-  prepare: { takes: { url: string; payloadBytes: number; seed: number; connections: number }; answers: undefined }
+  prepare: { takes: { url: string; payloadBytes: number; seed: number }; answers: undefined }
   /** One task a request, so many requests in flight. */
   single: { takes: { count: number; inFlight: number }; answers: Submission }
   /** `size` tasks a request. */
@@ -23,13 +23,14 @@ export interface Submission {
 }
 
 let bodies: readonly Template[] = []
-let idle: Connection[] = []
+let server = new URL('http://127.0.0.1')
+const idle: Connection[] = []
 let sent = 0
 
 serveCalls<ProducerCalls>({
-  prepare: async ({ url, payloadBytes, seed, connections }) => {
+  prepare: async ({ url, payloadBytes, seed }) => {
     bodies = templates(256, payloadBytes, seed)
-    idle = await Promise.all(Array.from({ length: connections }, () => Connection.open(new URL(url))))
+    server = new URL(url)
     return undefined
   },
   single: ({ count, inFlight }) => closedLoop(count, inFlight, () => send('/api/v1/tasks', nextTask())),
@@ -53,13 +54,20 @@ function nextTask(): string {
 
 /** @returns ms until the answer */
 async function send(path: string, body: string): Promise<number> {
-  const connection = idle.pop()
-  if (connection === undefined) throw new Error('no idle connection: the server answers too slowly for this rate')
+  const connection = await connected()
   const began = performance.now()
   const { status, body: answer } = await connection.post(path, body)
   if (status !== 202) throw new Error(`${path} answered ${status}: ${answer.slice(0, 500)}`)
   idle.push(connection)
   return performance.now() - began
+}
+
+/** The connection that was used last, so that few stay busy; a new one when all are in use. */
+async function connected(): Promise<Connection> {
+  for (let connection = idle.pop(); connection !== undefined; connection = idle.pop()) {
+    if (connection.isOpen) return connection
+  }
+  return Connection.open(server)
 }
 
 async function closedLoop(requests: number, inFlight: number, request: () => Promise<number>): Promise<Submission> {

@@ -46,8 +46,8 @@ export async function startStack(options: Options, profiles: string | null): Pro
     undo.push(() => worker.end())
     const producer = Remote.start<ProducerCalls>('producer')
     undo.push(() => producer.end())
-    const { payloadBytes, seed, inFlight, rate } = options
-    await producer.call('prepare', { url: server.url, payloadBytes, seed, connections: Math.max(inFlight, rate) })
+    const { payloadBytes, seed } = options
+    await producer.call('prepare', { url: server.url, payloadBytes, seed })
     const startWorker = async () => {
       await worker.call('start', { url: server.url, queue, slots: options.slots })
     }
