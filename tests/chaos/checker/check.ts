@@ -1,0 +1,51 @@
+import pg from 'pg'
+import type { Call } from './client-log.js'
+import { checkEnds } from './ends.js'
+import { checkFences } from './fences.js'
+import type { Finding } from './finding.js'
+import type { HandlerRecord } from './handler-log.js'
+import { readHistory, type TaskHistory } from './history.js'
+import { checkInvariants } from './invariants.js'
+import { checkLifecycle } from './lifecycle.js'
+import { checkOutput, type ProcessOutput } from './output.js'
+import { checkDrained, checkSubmissions } from './submissions.js'
+
+export interface Evidence {
+  readonly clientLog: readonly Call[]
+  readonly handlerLog: readonly HandlerRecord[]
+  /** The URL of the store. */
+  readonly db: string
+  readonly processes?: readonly ProcessOutput[]
+}
+
+/**
+ * Holds what clients heard, what handlers did and what the store says against each other, after healing and quiet time.
+ * Empty when every promise was kept.
+ */
+export async function check({ clientLog, handlerLog, db, processes = [] }: Evidence): Promise<Finding[]> {
+  const client = new pg.Client({ connectionString: db })
+  await client.connect()
+  try {
+    const history = await readHistory(client)
+    const stored = await checkInvariants(client)
+    return [...checkLogs({ clientLog, handlerLog, history }), ...stored, ...checkOutput(processes, clientLog)]
+  } finally {
+    await client.end()
+  }
+}
+
+/** The part of the checker that needs no database. */
+export function checkLogs(logs: {
+  clientLog: readonly Call[]
+  handlerLog: readonly HandlerRecord[]
+  history: readonly TaskHistory[]
+}): Finding[] {
+  const { clientLog, handlerLog, history } = logs
+  return [
+    ...checkSubmissions(clientLog, history),
+    ...checkDrained(history),
+    ...checkFences(handlerLog, history),
+    ...checkLifecycle({ calls: clientLog, handlerLog, history }),
+    ...checkEnds(clientLog, history),
+  ]
+}

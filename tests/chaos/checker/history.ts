@@ -1,0 +1,76 @@
+import type { TaskStatus, TransitionName, Uuid } from '@duly/domain'
+import type { ClientBase } from 'pg'
+
+/** A task as the store has it after the run, with all that it kept of its past. Instants are epoch ms. */
+export interface TaskHistory {
+  readonly id: Uuid
+  readonly mark: string | null
+  readonly plan: string | null
+  readonly maxRetries: number
+  readonly idempotencyKey: string | null
+  /** Null when the task is neither open nor finished, which an invariant reports. */
+  readonly status: TaskStatus | null
+  readonly isOpen: boolean
+  readonly attempt: number
+  readonly run: number
+  readonly failures: number
+  readonly crashes: number
+  readonly token: bigint | null
+  readonly startedAt: number | null
+  readonly completedAt: number | null
+  readonly result: string | null
+  readonly attempts: readonly AttemptHistory[]
+  readonly events: readonly EventHistory[]
+  readonly archivedRuns: number
+}
+
+/** An attempt that did not simply succeed. */
+export interface AttemptHistory {
+  readonly attempt: number
+  readonly outcome: string
+  readonly startedAt: number | null
+  readonly endedAt: number
+}
+
+export interface EventHistory {
+  readonly transition: TransitionName
+  readonly from: TaskStatus | null
+  readonly to: TaskStatus
+}
+
+type Row = Omit<TaskHistory, 'token'> & { readonly token: string | null }
+
+/** Reads every task of a test database; sized for the tens of thousands that a fault test makes. */
+export async function readHistory(client: ClientBase): Promise<readonly TaskHistory[]> {
+  const { rows } = await client.query<Row>(HISTORY)
+  return rows.map((row) => ({ ...row, token: row.token === null ? null : BigInt(row.token) }))
+}
+
+const HISTORY = `
+with attempts as (
+  select task_id, jsonb_agg(jsonb_build_object('attempt', attempt, 'outcome', outcome,
+      'startedAt', extract(epoch from started_at) * 1000, 'endedAt', extract(epoch from ended_at) * 1000)
+    order by attempt) as list
+  from failed_attempts group by task_id
+), events as (
+  select task_id, jsonb_agg(jsonb_build_object('transition', transition, 'from', from_status, 'to', to_status)
+    order by event_id) as list
+  from task_events group by task_id
+), archived as (
+  select task_id, count(*)::int as count from runs group by task_id
+)
+select t.id, t.payload::jsonb ->> 'mark' as mark, t.payload::jsonb ->> 'plan' as plan, t.max_retries as "maxRetries",
+  t.idempotency_key as "idempotencyKey", coalesce(u.status, o.status) as status, o.id is not null as "isOpen",
+  coalesce(u.attempt, o.attempt, 0) as attempt, coalesce(u.run, o.run, 1) as run,
+  coalesce(u.failures, o.failures, 0) as failures, coalesce(u.crashes, o.crashes, 0) as crashes,
+  coalesce(u.token, o.token)::text as token,
+  (extract(epoch from coalesce(u.started_at, o.started_at)) * 1000)::float8 as "startedAt",
+  (extract(epoch from u.completed_at) * 1000)::float8 as "completedAt", u.result,
+  coalesce(a.list, '[]') as attempts, coalesce(e.list, '[]') as events, coalesce(r.count, 0) as "archivedRuns"
+from tasks t
+left join open_tasks o on o.id = t.id
+left join outcomes u on u.id = t.id
+left join attempts a on a.task_id = t.id
+left join events e on e.task_id = t.id
+left join archived r on r.task_id = t.id
+order by t.id`

@@ -1,0 +1,103 @@
+-- What must be true of a store, one query each; a row that comes out is a violation (subject, detail).
+-- "at rest" ones hold when nothing is in flight; the others also under load. Instants get 10 s of patience.
+
+-- invariant: a task is open or finished, never both and never neither
+select t.id as subject, concat('open: ', o.id is not null, ', finished: ', u.id is not null) as detail
+from tasks t left join open_tasks o on o.id = t.id left join outcomes u on u.id = t.id
+where (o.id is null) = (u.id is null);
+
+-- invariant: nothing is open or finished without having been asked for
+select coalesce(o.id, u.id) as subject, concat('status: ', o.status, u.status) as detail
+from open_tasks o full join outcomes u on u.id = o.id
+where not exists (select from tasks t where t.id = coalesce(o.id, u.id));
+
+-- invariant: no delayed or retrying task is past its due time
+select id as subject, concat(status, ' due ', due_at) as detail
+from open_tasks where status in ('SCHEDULED', 'RETRYING') and due_at < now() - interval '10 seconds';
+
+-- invariant: no task waits past its expiry
+select id as subject, concat(status, ' expired ', expires_at) as detail
+from open_tasks where status <> 'RUNNING' and attempt = 0 and expires_at < now() - interval '10 seconds';
+
+-- invariant: no running task is past its deadline and grace
+select id as subject, concat('deadline ', deadline_at, ', watched from ', wake_at) as detail
+from open_tasks where status = 'RUNNING' and wake_at < now() - interval '10 seconds';
+
+-- invariant: no running task without a live session
+-- at rest
+select o.id as subject, concat('session ', o.session, ' lived until ', s.live_until, ', ended ', s.ended_at) as detail
+from open_tasks o left join worker_sessions s on s.id = o.session
+where o.status = 'RUNNING' and (s.id is null or s.ended_at is not null or s.live_until < now() - interval '10 seconds');
+
+-- invariant: a session holds no more tasks than it has slots
+select s.id as subject, concat(count(*), ' tasks, ', s.slots, ' slots') as detail
+from open_tasks o join worker_sessions s on s.id = o.session
+group by s.id having count(*) > s.slots;
+
+-- invariant: a session holds at most one suspect
+select session as subject, concat(count(*), ' suspects') as detail
+from open_tasks where session is not null and crashes > 0
+group by session having count(*) > 1;
+
+-- invariant: no grant has a number that its session has not given yet
+select o.id as subject, concat('grant ', o.grant_no, ', last given ', s.last_grant) as detail
+from open_tasks o join worker_sessions s on s.id = o.session where o.grant_no > s.last_grant;
+
+-- invariant: the dead letters are the dead tasks that nobody discarded
+select coalesce(u.id, d.task_id) as subject, concat('dead: ', u.id is not null, ', letter: ', d.task_id is not null) as detail
+from (select id from outcomes where status = 'DEAD' and discarded_at is null) u full join dead_letters d on d.task_id = u.id
+where u.id is null or d.task_id is null;
+
+-- invariant: the counters are the waiting tasks of each lane
+-- at rest
+select concat_ws(' / ', coalesce(c.queue, o.queue), coalesce(c.priority, o.priority), coalesce(c.tenant, o.tenant), coalesce(c.gate, o.gate)) as subject,
+  concat(coalesce(c.depth, 0), ' counted, ', coalesce(o.depth, 0), ' waiting') as detail
+from (select queue, priority, tenant, gate, sum(depth) as depth from counters group by 1, 2, 3, 4) c
+full join (select queue, priority, tenant, gate, count(*) as depth from open_tasks where status = 'PENDING' group by 1, 2, 3, 4) o
+  using (queue, priority, tenant, gate)
+where coalesce(c.depth, 0) <> coalesce(o.depth, 0);
+
+-- invariant: a key belongs to a task of its tenant that carries it
+select concat(k.tenant, ' / ', k.key) as subject, concat('task ', k.task_id, ' has ', t.tenant, ' / ', t.idempotency_key) as detail
+from idempotency_keys k left join tasks t on t.id = k.task_id
+where t.id is null or t.tenant <> k.tenant or t.idempotency_key is distinct from k.key;
+
+-- invariant: an open task with a key is found by it
+select o.id as subject, concat(t.tenant, ' / ', t.idempotency_key) as detail
+from open_tasks o join tasks t on t.id = o.id
+where t.idempotency_key is not null
+  and not exists (select from idempotency_keys k where k.tenant = t.tenant and k.key = t.idempotency_key and k.task_id = t.id);
+
+-- invariant: every attempt that did not succeed left its record
+select t.id as subject, concat(t.status, ', attempt ', t.attempt, ', ', count(a.attempt), ' records') as detail
+from (select id, status, attempt from open_tasks union all select id, status, attempt from outcomes) t
+left join failed_attempts a on a.task_id = t.id
+group by t.id, t.status, t.attempt
+having t.attempt <> count(a.attempt) + case when t.status in ('RUNNING', 'SUCCEEDED') then 1 else 0 end;
+
+-- invariant: the counts of a run do not exceed its records
+select t.id as subject, concat(t.failures, ' failures of ', count(a.attempt) filter (where a.outcome in ('failed', 'timed_out')),
+  ', ', t.crashes, ' crashes of ', count(a.attempt) filter (where a.outcome = 'lost')) as detail
+from (select id, run, failures, crashes from open_tasks union all select id, run, failures, crashes from outcomes) t
+left join failed_attempts a on a.task_id = t.id and a.run = t.run
+group by t.id, t.failures, t.crashes
+having t.failures > count(a.attempt) filter (where a.outcome in ('failed', 'timed_out'))
+  or t.crashes > count(a.attempt) filter (where a.outcome = 'lost');
+
+-- invariant: runs are numbered without a gap
+select t.id as subject, concat('run ', t.run, ', ', count(r.run), ' archived') as detail
+from (select id, run from open_tasks union all select id, run from outcomes) t left join runs r on r.task_id = t.id
+group by t.id, t.run having t.run <> count(r.run) + 1;
+
+-- invariant: the partition of an open task stands in its id
+select id as subject, concat('partition ', partition) as detail
+from open_tasks where partition <> ('x' || substr(id::text, 16, 3))::bit(12)::int;
+
+-- invariant: what a worker ended carries its fence
+select id as subject, concat(status, ', session ', session, ', token ', token) as detail
+from outcomes where status = 'SUCCEEDED' and (session is null or token is null or started_at is null);
+
+-- invariant: time does not run backwards
+select u.id as subject, concat('created ', t.created_at, ', started ', u.started_at, ', completed ', u.completed_at) as detail
+from outcomes u join tasks t on t.id = u.id
+where u.completed_at < u.started_at or u.completed_at < t.created_at or u.started_at < t.created_at;

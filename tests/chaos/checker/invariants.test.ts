@@ -1,0 +1,148 @@
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createDatabase, type TestDatabase } from '../../support/database.js'
+import { readHistory } from './history.js'
+import { checkInvariants, invariants } from './invariants.js'
+
+let database: TestDatabase
+let client: pg.Client
+
+const at = (minutes: number) => `now() + interval '${minutes} minutes'`
+
+/** Ids of today whose last digit tells them apart; the partition in them is 5. */
+const SAMPLES = `
+create function sample(n int) returns uuid language sql as $$
+  select (substr(duly_day_bound(current_date)::text, 1, 14) || '7005-8000-' || lpad(n::text, 12, '0'))::uuid $$;
+insert into tasks (id, tenant, task_type, queue, priority, created_at, max_retries, retry_backoff, retry_jitter,
+  retry_delay_ms, retry_max_delay_ms, timeout_ms, payload, idempotency_key)
+select sample(n), 'acme', 'x', 'default', 2, ${at(-10)}, 3, 'fixed', 'none', 0, 0, 1000, '{"mark":"m","plan":"succeed"}',
+  case when n in (1, 5) then 'key-' || n end
+from generate_series(1, 6) as n;
+insert into worker_sessions (id, name, queues, task_types, slots, heartbeat_ms, lease_ms, registered_at, beat_at, live_until, last_grant)
+values (sample(100), 'w', '{}', '{}', 2, 5000, 15000, ${at(-9)}, now(), ${at(1)}, 3);
+insert into open_tasks (id, partition, status, tenant, queue, task_type, priority, timeout_ms, ready_at, due_at, wake_at)
+values (sample(1), 5, 'PENDING', 'acme', 'default', 'x', 2, 1000, now(), null, null),
+       (sample(2), 5, 'SCHEDULED', 'acme', 'default', 'x', 2, 1000, null, ${at(5)}, ${at(5)});
+insert into open_tasks (id, partition, status, tenant, queue, task_type, priority, timeout_ms, attempt, crashes, session, token, grant_no,
+  started_at, deadline_at, wake_at)
+values (sample(3), 5, 'RUNNING', 'acme', 'default', 'x', 2, 1000, 2, 1, sample(100), 7, 3, now(), ${at(1)}, ${at(1)});
+insert into outcomes (id, status, completed_at, started_at, attempt, failures, crashes, undelivered, snoozes, releases, run, session, token)
+values (sample(4), 'DEAD', now(), ${at(-1)}, 1, 1, 0, 0, 0, 0, 1, sample(100), 8),
+       (sample(5), 'SUCCEEDED', now(), ${at(-1)}, 1, 0, 0, 0, 0, 0, 1, sample(100), 9),
+       (sample(6), 'CANCELLED', now(), null, 1, 0, 0, 0, 0, 1, 2, null, null);
+insert into failed_attempts (task_id, attempt, run, outcome, started_at, ended_at)
+values (sample(3), 1, 1, 'lost', ${at(-2)}, ${at(-1)}), (sample(4), 1, 1, 'failed', ${at(-1)}, now()),
+       (sample(6), 1, 1, 'released', ${at(-2)}, ${at(-1)});
+insert into runs (task_id, run, archived_at, status, completed_at, attempt, failures, crashes)
+values (sample(6), 1, now(), 'CANCELLED', ${at(-1)}, 1, 0, 0);
+insert into dead_letters values (sample(4), 'acme', 'default', 'x', now());
+insert into idempotency_keys values ('acme', 'key-1', sample(1), '', now()), ('acme', 'key-5', sample(5), '', now());
+insert into counters values ('default', 2, 'acme', '', 1, 3), ('default', 2, 'acme', '', 2, -2);`
+
+beforeAll(async () => {
+  database = await createDatabase()
+  client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  await client.query(SAMPLES)
+})
+afterAll(async () => {
+  await client.end()
+  await database.drop()
+})
+beforeEach(() => client.query('begin'))
+afterEach(() => client.query('rollback'))
+
+test('a sound store violates none', async () => {
+  expect(await checkInvariants(client)).toEqual([])
+})
+
+const damages: Readonly<Record<string, readonly string[]>> = {
+  'a task is open or finished, never both and never neither': [
+    'delete from open_tasks where id = sample(2)',
+    `insert into open_tasks (id, partition, status, tenant, queue, task_type, priority, timeout_ms, due_at, wake_at, attempt)
+     values (sample(5), 5, 'RETRYING', 'acme', 'default', 'x', 2, 1, ${at(1)}, ${at(1)}, 0)`,
+  ],
+  'nothing is open or finished without having been asked for': [
+    'delete from tasks where id = sample(2)',
+    'delete from tasks where id = sample(6)',
+  ],
+  'no delayed or retrying task is past its due time': [`update open_tasks set due_at = ${at(-1)} where id = sample(2)`],
+  'no task waits past its expiry': [`update open_tasks set expires_at = ${at(-1)} where id = sample(1)`],
+  'no running task is past its deadline and grace': [`update open_tasks set wake_at = ${at(-1)} where id = sample(3)`],
+  'no running task without a live session': [
+    'update worker_sessions set ended_at = now()',
+    `update worker_sessions set live_until = ${at(-1)}`,
+    'delete from worker_sessions',
+  ],
+  'a session holds no more tasks than it has slots': ['update worker_sessions set slots = 0'],
+  'a session holds at most one suspect': [
+    `update open_tasks set status = 'RUNNING', attempt = 1, crashes = 1, session = sample(100), token = 1, grant_no = 1, started_at = now(),
+       deadline_at = ${at(1)}, wake_at = ${at(1)} where id = sample(2)`,
+  ],
+  'no grant has a number that its session has not given yet': ['update worker_sessions set last_grant = 2'],
+  'the dead letters are the dead tasks that nobody discarded': [
+    'delete from dead_letters',
+    'update outcomes set discarded_at = now() where id = sample(4)',
+    `insert into dead_letters values (sample(6), 'acme', 'default', 'x', now())`,
+  ],
+  'the counters are the waiting tasks of each lane': [
+    'update counters set depth = depth + 1 where slot = 2',
+    `insert into counters values ('gone', 1, 'acme', '', 1, 1)`,
+    'delete from counters',
+  ],
+  'a key belongs to a task of its tenant that carries it': [
+    'update idempotency_keys set task_id = sample(2) where key = $$key-5$$',
+    `update idempotency_keys set tenant = 'other' where key = 'key-5'`,
+    `insert into idempotency_keys values ('acme', 'lost', sample(99), '', now())`,
+  ],
+  'an open task with a key is found by it': [`delete from idempotency_keys where key = 'key-1'`],
+  'every attempt that did not succeed left its record': [
+    'delete from failed_attempts where task_id = sample(4)',
+    'update outcomes set attempt = 2 where id = sample(5)',
+  ],
+  'the counts of a run do not exceed its records': [
+    'update outcomes set failures = 2 where id = sample(4)',
+    'update open_tasks set crashes = 2 where id = sample(3)',
+  ],
+  'runs are numbered without a gap': ['delete from runs', 'update outcomes set run = 2 where id = sample(5)'],
+  'the partition of an open task stands in its id': ['update open_tasks set partition = 6 where id = sample(1)'],
+  'what a worker ended carries its fence': ['update outcomes set token = null where id = sample(5)'],
+  'time does not run backwards': [
+    `update outcomes set completed_at = ${at(-2)} where id = sample(5)`,
+    `update outcomes set started_at = ${at(-20)} where id = sample(5)`,
+  ],
+}
+
+test('each invariant has damages that it must see', () => {
+  expect(Object.keys(damages)).toEqual(invariants.map(({ name }) => name))
+})
+
+test.each(Object.entries(damages).flatMap(([rule, list]) => list.map((damage) => ({ rule, damage }))))(
+  '$rule: $damage',
+  async ({ rule, damage }) => {
+    await client.query(damage)
+    expect(await checkInvariants(client)).toContainEqual(expect.objectContaining({ point: 7, rule }))
+  },
+)
+
+test('those for a store at rest are left out under load', async () => {
+  await client.query('update counters set depth = depth + 1')
+  expect(await checkInvariants(client, { atRest: false })).toEqual([])
+})
+
+test('the history tells each task with its past', async () => {
+  const history = await readHistory(client)
+  expect(history).toHaveLength(6)
+  expect(history[2]).toMatchObject({ mark: 'm', status: 'RUNNING', isOpen: true, attempt: 2, crashes: 1, token: 7n })
+  expect(history[2]?.attempts).toEqual([
+    { attempt: 1, outcome: 'lost', startedAt: expect.any(Number), endedAt: expect.any(Number) },
+  ])
+  expect(history[5]).toMatchObject({
+    status: 'CANCELLED',
+    isOpen: false,
+    archivedRuns: 1,
+    run: 2,
+    startedAt: null,
+    token: null,
+  })
+})

@@ -1,0 +1,94 @@
+import { isAllowed, type TaskStatus } from '@duly/domain'
+import type { Call, TaskCall } from './client-log.js'
+import { isSubmission } from './client-log.js'
+import type { Finding } from './finding.js'
+import { groupBy } from './group-by.js'
+import type { HandlerRecord } from './handler-log.js'
+import type { TaskHistory } from './history.js'
+
+const TERMINAL: ReadonlySet<TaskStatus> = new Set(['SUCCEEDED', 'FAILED', 'DEAD', 'CANCELLED'])
+/** A task that took its worker down this often is DEAD. */
+const MAX_CRASHES = 3
+
+export interface LifecycleInput {
+  readonly calls: readonly Call[]
+  readonly handlerLog: readonly HandlerRecord[]
+  readonly history: readonly TaskHistory[]
+}
+
+/**
+ * Point 3: every step is one of the lifecycle table, each run ends once and its end is never left but by a replay, and no
+ * task failed, crashed or ran more often than it may.
+ */
+export function checkLifecycle({ calls, handlerLog, history }: LifecycleInput): Finding[] {
+  const starts = groupBy(
+    handlerLog.filter(({ event }) => event === 'start'),
+    ({ id }) => id,
+  )
+  const seen = groupBy(
+    calls.filter((call): call is TaskCall => !isSubmission(call)),
+    ({ id }) => id,
+  )
+  return history.flatMap((task) => [
+    ...checkCounts(task, starts.get(task.id)?.length ?? 0),
+    ...checkEvents(task),
+    ...checkObservations(seen.get(task.id) ?? []),
+  ])
+}
+
+function checkCounts(task: TaskHistory, starts: number): Finding[] {
+  const findings: Finding[] = []
+  const { id, failures, maxRetries, crashes, attempt } = task
+  if (failures > maxRetries + 1)
+    findings.push(finding('too many failures', id, `${failures} with max_retries ${maxRetries}`))
+  if (crashes > MAX_CRASHES) findings.push(finding('too many crashes', id, `${crashes}, the limit is ${MAX_CRASHES}`))
+  if (starts > attempt) findings.push(finding('more starts than attempts', id, `${starts} starts, ${attempt} attempts`))
+  return findings
+}
+
+function checkEvents(task: TaskHistory): Finding[] {
+  const findings = task.events
+    .filter(({ transition, from, to }) => !isAllowed(transition, from, to))
+    .map(({ transition, from, to }) =>
+      finding('a step outside the lifecycle table', task.id, `${transition} from ${from} to ${to}`),
+    )
+  // A success leaves no event; it can't be replayed, so it is at most the last end.
+  const ends = task.events.filter(({ to, transition }) => TERMINAL.has(to) && transition !== 'discard').length
+  const endedNow = task.status !== null && TERMINAL.has(task.status) && task.status !== 'SUCCEEDED' ? 1 : 0
+  const replays = task.events.filter(({ transition }) => transition === 'replay').length
+  if (replays !== task.archivedRuns) {
+    findings.push(finding('replays and archived runs differ', task.id, `${replays} replays, ${task.archivedRuns} runs`))
+  }
+  if (ends !== replays + endedNow) {
+    findings.push(
+      finding('a run did not end exactly once', task.id, `${ends} ends with ${replays} replays, now ${task.status}`),
+    )
+  }
+  return findings
+}
+
+/** A client that saw an end never sees anything else afterwards, unless a replay was asked for before its second look ended. */
+function checkObservations(calls: readonly TaskCall[]): Finding[] {
+  const looks = calls
+    .filter((call) => call.verb === 'get' && call.outcome === 'ok')
+    .sort((a, b) => a.endedAt - b.endedAt)
+  const replays = calls.filter((call) => call.verb === 'replay' && call.outcome !== 'fail')
+  return looks.flatMap((second, index) => {
+    const first = looks.slice(0, index).findLast(({ endedAt }) => endedAt <= second.startedAt)
+    if (!first?.observed || !TERMINAL.has(first.observed)) return []
+    const isSame = second.observed === first.observed && second.completedAt === first.completedAt
+    const isReplayed = replays.some(({ startedAt, endedAt }) => startedAt < second.endedAt && endedAt > first.startedAt)
+    if (isSame || isReplayed) return []
+    return [
+      finding(
+        'an end was left again',
+        second.id,
+        `${first.observed} of ${first.completedAt} became ${second.observed}`,
+      ),
+    ]
+  })
+}
+
+function finding(rule: string, subject: string, detail: string): Finding {
+  return { point: 3, rule, subject, detail }
+}

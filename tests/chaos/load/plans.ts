@@ -1,0 +1,33 @@
+import type { TaskStatus } from '@duly/domain'
+
+/** What a task of the load is to do; the test worker's handlers obey it (tests/chaos/worker.mjs). */
+export interface Plan {
+  /** How such a task may end when nobody cancels it and no worker dies under it. */
+  readonly end: TaskStatus
+  readonly doc: string
+}
+
+export const plans = {
+  succeed: { end: 'SUCCEEDED', doc: 'returns at once' },
+  work: { end: 'SUCCEEDED', doc: 'works for `work_ms`, and stops at once when its signal aborts' },
+  flaky: { end: 'SUCCEEDED', doc: 'throws on its first `fail_times` attempts, then returns' },
+  snooze: { end: 'SUCCEEDED', doc: 'asks once to be called again later, then returns' },
+  permanent: { end: 'FAILED', doc: 'throws a permanent error' },
+  doomed: { end: 'DEAD', doc: 'throws on every attempt' },
+  poison: { end: 'DEAD', doc: 'kills its own process by SIGKILL' },
+} as const satisfies Record<string, Plan>
+
+export type PlanName = keyof typeof plans
+
+export function isPlan(name: string | null): name is PlanName {
+  return name !== null && Object.hasOwn(plans, name)
+}
+
+/** The payload of a task of the load. */
+export interface PlannedPayload {
+  /** Unique per submission, so that a task is found again without its id. */
+  readonly mark: string
+  readonly plan: PlanName
+  readonly work_ms?: number
+  readonly fail_times?: number
+}
