@@ -4,16 +4,18 @@ export function cell(value: unknown): string {
   return visible(typeof value === 'object' ? JSON.stringify(value) : String(value))
 }
 
-/** Makes control characters harmless to a terminal. */
+/** Makes control characters harmless to a terminal: those of ASCII, and C1, which JSON leaves as they are. */
 function visible(text: string): string {
-  return [...text]
-    .map((character) => (isControl(character) ? JSON.stringify(character).slice(1, -1) : character))
-    .join('')
+  return [...text].map((character) => (isControl(character) ? escaped(character) : character)).join('')
 }
 
 function isControl(character: string): boolean {
   const code = character.codePointAt(0) ?? 0
   return code < 0x20 || (code >= 0x7f && code < 0xa0)
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
 /** Left-aligned columns under their headings, two spaces apart; no trailing blanks. */

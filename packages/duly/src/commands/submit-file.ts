@@ -22,7 +22,7 @@ export interface FileSubmission {
 
 /** Submits tasks in batches, each of which is accepted as a whole, and follows them to their end if asked. */
 export async function submitFile(context: Context, submission: FileSubmission): Promise<void> {
-  const { duly, tasks, asJson, watch } = submission
+  const { tasks, asJson, watch } = submission
   const tally = new Tally(tasks.length)
   const display = new ProgressDisplay(context.terminal)
   const show = (last = false) => {

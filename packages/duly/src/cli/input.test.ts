@@ -1,0 +1,119 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { readJson } from './json-input.js'
+import { parseSeconds } from './seconds.js'
+import { taskFields, toBatchItem } from './task-fields.js'
+import { inBatches, parseTaskFile } from './task-file.js'
+import type { Terminal } from './terminal.js'
+
+const terminal: Terminal = {
+  out: () => {},
+  err: () => {},
+  isInteractive: false,
+  width: 80,
+  env: {},
+  readStdin: async () => '{"from":"stdin"}',
+}
+
+describe('durations', () => {
+  it.each([
+    ['90', 90],
+    ['1.5', 1.5],
+    ['500ms', 0.5],
+    ['30s', 30],
+    ['5m', 300],
+    ['24h', 86_400],
+    ['7d', 604_800],
+  ])('%s is %d s', (text, seconds) => {
+    expect(parseSeconds(text)).toBe(seconds)
+  })
+
+  it.each(['', 's', '-1', '1 h', '5min', '1e3', 'soon'])('%j is none', (text) => {
+    expect(() => parseSeconds(text)).toThrow('is not a duration')
+  })
+})
+
+describe('JSON arguments', () => {
+  it('come as text, from a file or from standard input', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'duly-cli-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    await writeFile(join(folder, 'mail.json'), '{"from":"file"}')
+    expect(await readJson('--payload', '{"from":"text"}', terminal)).toEqual({ from: 'text' })
+    expect(await readJson('--payload', `@${folder}/mail.json`, terminal)).toEqual({ from: 'file' })
+    expect(await readJson('--payload', '-', terminal)).toEqual({ from: 'stdin' })
+  })
+
+  it('name the option and the way to write it when they are wrong', async () => {
+    await expect(readJson('--payload', '{to: x}', terminal)).rejects.toMatchObject({
+      exit: 'usage',
+      message: expect.stringContaining('--payload is not JSON'),
+      remedy: expect.stringContaining('Quote it for the shell'),
+    })
+    await expect(readJson('--payload', '@/no/such', terminal)).rejects.toThrow('the file /no/such does not exist')
+  })
+})
+
+describe('a file of tasks', () => {
+  it('has one task a line, blank lines allowed', () => {
+    const text = '{"task_type":"a"}\n\n{"task_type":"b","payload":[1]}\n'
+    expect(parseTaskFile('t.jsonl', text)).toEqual([{ task_type: 'a' }, { task_type: 'b', payload: [1] }])
+  })
+
+  it('is refused as a whole, with each wrong line named', () => {
+    const text = '{"task_type":"a"}\nnot json\n[]\n{"payload":1}\n{"task_type":"a","retries":3,"delay_seconds":"5s"}'
+    const parse = () => parseTaskFile('t.jsonl', text)
+    expect(parse).toThrow(/t\.jsonl:2: not JSON/)
+    expect(parse).toThrow('t.jsonl:3: not an object\nt.jsonl:4: has no "task_type"')
+    expect(parse).toThrow('t.jsonl:5: unknown key "retries", "delay_seconds" must be a number of seconds')
+    expect(() => parseTaskFile('t.jsonl', '\n')).toThrow('holds no tasks')
+    expect(() => parseTaskFile('t.jsonl', 'x\n'.repeat(25))).toThrow('… and 15 more')
+  })
+
+  it('is cut into batches that lose nothing', () => {
+    const items = Array.from({ length: 1_201 }, (_, index) => index)
+    const batches = inBatches(items, 500)
+    expect(batches.map((batch) => batch.length)).toEqual([500, 500, 201])
+    expect(batches.flat()).toEqual(items)
+    expect(inBatches([], 500)).toEqual([])
+  })
+})
+
+describe('the fields of a task', () => {
+  it('go to the SDK under its names, durations in ms', () => {
+    const task = {
+      task_type: 'send_email',
+      payload: { to: 'a@example.com' },
+      priority: 'high',
+      delay_seconds: 1.5,
+      max_retries: 2,
+      retry_delay_seconds: 10,
+      timeout_seconds: 30,
+      tags: ['a'],
+      metadata: { tenant_id: 'acme' },
+      scheduled_at: null,
+    }
+    expect(toBatchItem(task)).toEqual({
+      task: 'send_email',
+      payload: { to: 'a@example.com' },
+      options: {
+        priority: 'high',
+        delay: 1_500,
+        timeout: 30_000,
+        tags: ['a'],
+        metadata: { tenant_id: 'acme' },
+        retry: { limit: 2, delay: 10_000 },
+      },
+    })
+    expect(() => toBatchItem({ task_type: 'a', prio: 'high' })).toThrow('unknown key "prio"')
+  })
+
+  it('have one flag each, without the unit', () => {
+    const flags = taskFields.map(({ flag }) => flag)
+    expect(new Set(flags).size).toBe(flags.length)
+    expect(flags).toEqual(
+      expect.arrayContaining(['--delay', '--max-retries', '--retry-max-delay', '--idempotency-key']),
+    )
+  })
+})
