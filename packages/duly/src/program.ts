@@ -6,6 +6,7 @@ import type { Terminal } from './cli/terminal.js'
 import type { Context } from './commands/command.js'
 import { taskCalls, taskGet } from './commands/task-show.js'
 import { taskSubmit } from './commands/task-submit.js'
+import { worker } from './commands/worker.js'
 
 /** The whole command line. */
 export function buildProgram(context: Context): Command {
@@ -18,7 +19,7 @@ export function buildProgram(context: Context): Command {
     )
   const task = new Command('task').description('submit tasks, look at them, cancel and retry them')
   for (const command of [taskSubmit(context), taskGet(context), ...taskCalls(context)]) task.addCommand(command)
-  program.addCommand(task)
+  program.addCommand(worker(context)).addCommand(task)
   prepare(program, context.terminal)
   return program
 }

@@ -1,0 +1,70 @@
+import { once } from 'node:events'
+import type { Worker } from '@duly/sdk'
+import type { Command } from 'commander'
+import { exitCode } from '../cli/exit-codes.js'
+import { type LineLog, lineLog } from '../run/line-log.js'
+import { loadWorker } from '../run/load-worker.js'
+import { runUntilSignal } from '../run/run-until-signal.js'
+import { type ClientOptions, type Context, clientCommand, withClient } from './command.js'
+
+const EXAMPLE = 'duly worker examples/worker.mjs --url http://127.0.0.1:7070'
+
+/** `duly worker <file>`. */
+export function worker(context: Context): Command {
+  return clientCommand('worker', "run a worker file's handlers until SIGTERM, then drain", EXAMPLE)
+    .argument('<file>', 'module that exports a Worker, or a function (duly) => Worker')
+    .action((file: string, options: ClientOptions) =>
+      withClient(options, async (duly) => {
+        const log = lineLog(context.terminal, { name: 'worker', asJson: options.json === true })
+        const loaded = await loadWorker(file, duly)
+        log.info(`${file} works for ${duly.options.url}`)
+        if (!(await runWorker(loaded, log))) context.setExit(exitCode('failed'))
+      }),
+    )
+}
+
+/** True if it was stopped with nothing left undone. */
+async function runWorker(loaded: Worker, log: LineLog): Promise<boolean> {
+  tellEvents(loaded, log)
+  let isClean = false
+  const stop = async () => {
+    const summary = await loaded.stop()
+    isClean = summary.isClean
+    if (!isClean)
+      log.warn('not everything was finished or given back: those tasks run again when their lease is over', summary)
+  }
+  const stopped = await runUntilSignal({
+    starters: [async () => ({ name: 'the worker', stop })],
+    onReady: () => {},
+    log: log.info,
+    until: Promise.race([parentGone(), untilDrained(loaded)]),
+  })
+  return stopped && isClean
+}
+
+function tellEvents(loaded: Worker, log: LineLog): void {
+  loaded.on('registered', (workerId) => log.info(`registered as ${workerId}`))
+  loaded.on('session_lost', (workerId) => log.warn(`the server has given up on ${workerId}: registering anew`))
+  loaded.on('stuck', (task) => log.warn('a handler ignores its signal; its slot stays taken', task))
+  loaded.on('refused', (taskId, code) => log.warn(`the outcome of ${taskId} was not taken: ${code}`))
+}
+
+/**
+ * Starts it, which may take as long as the server is away, and waits until the server drains it.
+ * @throws the server's refusal
+ */
+async function untilDrained(loaded: Worker): Promise<string> {
+  const stopped = once(loaded, 'stopped')
+  await loaded.start()
+  await stopped
+  return 'drained by the server'
+}
+
+/** Under `duly dev`: the channel to it closes when it wants us to stop, and when it dies. */
+function parentGone(): Promise<string> {
+  return new Promise((resolve) => {
+    if (!process.connected) return
+    process.once('disconnect', () => resolve('the parent is done'))
+    process.channel?.unref() // the channel alone must not keep a worker alive that has been stopped
+  })
+}

@@ -1,0 +1,58 @@
+import { exitOfSignal, type StopStep, stopInOrder, untilSignal } from '../cli/shutdown.js'
+
+/** Starts one part; returns how to stop it, or nothing if there is nothing to stop. */
+export type Starter = () => Promise<StopStep | undefined>
+
+export interface RunOptions {
+  readonly starters: readonly Starter[]
+  /** Called when everything runs. */
+  readonly onReady: () => void
+  readonly log: (line: string) => void
+  /** Ends at once what a forced exit would leave behind. */
+  readonly onForce?: () => void
+  /** Besides the signals: another reason to stop. If it rejects, everything is stopped too, and its error is thrown. */
+  readonly until?: Promise<string>
+}
+
+/**
+ * Starts parts one after the other, waits for SIGINT or SIGTERM, and stops them in the opposite order: what depends on another
+ * goes first. A signal during the start stops what has started. A second signal ends the process at once.
+ * @returns true if everything stopped as it should
+ * @throws what a starter or `until` threw, after everything has been stopped
+ */
+export async function runUntilSignal(options: RunOptions): Promise<boolean> {
+  const { starters, onReady, log } = options
+  const steps: StopStep[] = []
+  let isAsked = false
+  const asked = Promise.race([
+    untilSignal(process, (signal) => forceExit(signal, options)),
+    ...(options.until ? [options.until] : []),
+  ])
+  const stopping = asked
+    .then((reason) => log(`${reason}: stopping (a second signal ends it at once)`))
+    .finally(() => {
+      isAsked = true
+    })
+  stopping.catch(() => {}) // thrown below, when what has started is stopped
+  try {
+    for (const start of starters) {
+      if (isAsked) break
+      const step = await start()
+      if (step) steps.unshift(step)
+    }
+  } catch (error) {
+    await stopInOrder(steps, log)
+    throw error
+  }
+  if (!isAsked) onReady()
+  const [outcome] = await Promise.allSettled([stopping])
+  const clean = await stopInOrder(steps, log)
+  if (outcome.status === 'rejected') throw outcome.reason
+  return clean
+}
+
+function forceExit(signal: NodeJS.Signals, { log, onForce }: RunOptions): never {
+  log(`${signal} again: ending at once`)
+  onForce?.()
+  process.exit(exitOfSignal(signal))
+}
