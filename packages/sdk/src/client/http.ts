@@ -17,6 +17,11 @@ export interface ApiRequest {
   readonly signal?: AbortSignal | undefined
 }
 
+export interface ApiAnswer<T> {
+  readonly status: number
+  readonly body: T
+}
+
 /** Longest `Retry-After` and longest delay between two tries, ms. */
 const LONGEST_DELAY_MS = 5_000
 
@@ -34,16 +39,16 @@ export class HttpClient {
   }
 
   /**
-   * The answer's body.
+   * The answer's status and body; statuses from 300 on are thrown.
    *
    * @throws DulyApiError, DulyConnectionError; the signal's reason when it aborts
    */
-  async call<T>(request: ApiRequest): Promise<T> {
+  async call<T>(request: ApiRequest): Promise<ApiAnswer<T>> {
     const body = request.body === undefined ? undefined : JSON.stringify(request.body)
     const backoff = new Backoff({ baseMs: 100, capMs: LONGEST_DELAY_MS })
     for (;;) {
       try {
-        return (await this.#once(request, body)) as T
+        return (await this.#once(request, body)) as ApiAnswer<T>
       } catch (error) {
         request.signal?.throwIfAborted()
         if (backoff.failures >= this.#options.retries || !mayRepeat(error, request.repeatable)) throw error
@@ -57,7 +62,7 @@ export class HttpClient {
     this.#waiting.close()
   }
 
-  async #once(request: ApiRequest, body: string | undefined): Promise<unknown> {
+  async #once(request: ApiRequest, body: string | undefined): Promise<ApiAnswer<unknown>> {
     const { method, path, headers, signal, waitMs = 0 } = request
     const transport = waitMs > 0 ? this.#waiting : this.#transport
     const timeoutMs = this.#options.timeoutMs + waitMs
@@ -68,7 +73,7 @@ export class HttpClient {
       throw connectionErrorOf(error, this.#options.url)
     }
     if (answer.status >= 300) throw problemOf(answer)
-    return parseBody(answer, this.#options.url)
+    return { status: answer.status, body: parseBody(answer, this.#options.url) }
   }
 }
 

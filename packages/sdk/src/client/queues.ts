@@ -1,5 +1,5 @@
 import type { HttpClient } from './http.js'
-import type { QueueRecord } from './records.js'
+import type { Page, QueueRecord } from './records.js'
 import { fromWire } from './wire.js'
 
 /** `duly.queues`: the calls on queues. */
@@ -13,6 +13,6 @@ export class Queues {
   /** All queues with their depths. */
   async list(): Promise<readonly QueueRecord[]> {
     const answer = await this.#http.call({ method: 'GET', path: '/queues', repeatable: true })
-    return (fromWire(answer) as { readonly items: readonly QueueRecord[] }).items
+    return (fromWire(answer.body) as Page<QueueRecord>).items
   }
 }

@@ -29,6 +29,7 @@ export type Metadata = Readonly<Record<string, string | number | boolean>>
 export interface TaskRecord<Payload = unknown, Result = unknown> {
   readonly id: string
   readonly status: TaskStatus
+  readonly tenantId: string
   readonly taskType: string
   readonly queue: string
   readonly priority: Priority
@@ -37,6 +38,9 @@ export interface TaskRecord<Payload = unknown, Result = unknown> {
   readonly tags: readonly string[]
   readonly createdAt: Date
   readonly scheduledAt: Date | null
+  /** When it becomes ready next: scheduled, snoozed or retrying. */
+  readonly dueAt: Date | null
+  readonly expiresAt: Date | null
   readonly startedAt: Date | null
   readonly completedAt: Date | null
   readonly durationMs: number | null
@@ -52,9 +56,14 @@ export interface TaskRecord<Payload = unknown, Result = unknown> {
   readonly cancelRequested: boolean
   readonly reason: string | null
   readonly workerId: string | null
+  readonly workerName: string | null
   readonly result: Result | null
   readonly error: TaskErrorInfo | null
   readonly idempotencyKey: string | null
+  readonly concurrencyKey: string | null
+  readonly workflowId: string | null
+  readonly cronId: string | null
+  readonly traceId: string | null
   readonly progress: { readonly percent: number; readonly note: string | null } | null
 }
 
@@ -62,13 +71,17 @@ export interface TaskRecord<Payload = unknown, Result = unknown> {
 export interface SubmitReceipt {
   readonly id: string
   readonly status: TaskStatus
+  /** Null in the receipts of a batch, as is `createdAt`: they tell only what differs from item to item. */
   readonly scheduledAt: Date | null
-  readonly createdAt: Date
+  readonly createdAt: Date | null
 }
 
 export interface AttemptRecord {
   readonly attempt: number
+  /** Raised by each replay. */
+  readonly run: number
   readonly workerId: string | null
+  readonly workerName: string | null
   readonly startedAt: Date | null
   readonly endedAt: Date | null
   readonly outcome: string
@@ -91,6 +104,8 @@ export interface QueueRecord {
   readonly paused: boolean
   readonly depth: number
   readonly depthByPriority: Readonly<Record<Priority, number>>
+  /** The 100 deepest tenants. */
+  readonly depthByTenant: readonly { readonly tenantId: string; readonly depth: number }[]
   readonly running: number
   readonly oldestReadyAt: Date | null
 }
@@ -99,8 +114,8 @@ export interface QueueRecord {
 export interface CancelReceipt {
   readonly id: string
   readonly status: TaskStatus
-  readonly cancelledAt?: Date | null
-  readonly cancelRequested?: boolean
+  readonly cancelRequested: boolean
+  readonly cancelledAt: Date | null
 }
 
 export interface Page<T> {

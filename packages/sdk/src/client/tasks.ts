@@ -6,6 +6,7 @@ import {
   type CancelReceipt,
   type EventRecord,
   isFinished,
+  type Page,
   type SubmitReceipt,
   type TaskRecord,
 } from './records.js'
@@ -54,7 +55,7 @@ export class Tasks {
    */
   async submit(task: AnyTask | string, payload?: unknown, options: SubmitOptions = {}): Promise<TaskHandle> {
     const body = await toSubmission(task, payload, options)
-    const receipt = await this.#http.call<Record<string, unknown>>({
+    const answer = await this.#http.call<Record<string, unknown>>({
       method: 'POST',
       path: '/tasks',
       body,
@@ -62,7 +63,8 @@ export class Tasks {
       signal: options.signal,
       ...(options.traceparent === undefined ? {} : { headers: { traceparent: options.traceparent } }),
     })
-    return this.#handle(task, receipt)
+    // 202: a new task; 200: an earlier submission with the same key made it.
+    return this.#handle(task, { ...answer.body, replayed: answer.status === 200 })
   }
 
   /**
@@ -85,7 +87,7 @@ export class Tasks {
       signal: options.signal,
     })
     return items.flatMap((item, index) => {
-      const receipt = answer.tasks[index]
+      const receipt = answer.body.tasks[index]
       return receipt === undefined ? [] : [this.#handle(item.task, receipt)]
     })
   }
@@ -98,8 +100,8 @@ export class Tasks {
     const { waitSeconds = 0, signal } = options
     const query = waitSeconds > 0 ? `?wait_seconds=${waitSeconds}` : ''
     const path = `${taskPath(id)}${query}`
-    const record = await this.#http.call({ method: 'GET', path, repeatable: true, waitMs: waitSeconds * 1_000, signal })
-    return fromWire(record) as TaskRecord
+    const answer = await this.#http.call({ method: 'GET', path, repeatable: true, waitMs: waitSeconds * 1_000, signal })
+    return fromWire(answer.body) as TaskRecord
   }
 
   /** The record once the task is finished; or as it stands when `timeout` is over. */
@@ -115,38 +117,43 @@ export class Tasks {
 
   /** Cancels a task: at once when it waits; a running one is marked and its worker told. Repeating it changes nothing. */
   async cancel(id: string): Promise<CancelReceipt> {
-    const receipt = await this.#http.call({ method: 'POST', path: taskPath(id, 'cancel'), repeatable: true })
-    return fromWire(receipt) as CancelReceipt
+    const answer = await this.#http.call({ method: 'POST', path: taskPath(id, 'cancel'), repeatable: true })
+    return fromWire(answer.body) as CancelReceipt
   }
 
   /** Runs a FAILED, DEAD or CANCELLED task again, under the same id, with its retries restored. */
   async retry(id: string): Promise<TaskRecord> {
-    const record = await this.#http.call({ method: 'POST', path: taskPath(id, 'retry'), repeatable: false })
-    return fromWire(record) as TaskRecord
+    const answer = await this.#http.call({ method: 'POST', path: taskPath(id, 'retry'), repeatable: false })
+    return fromWire(answer.body) as TaskRecord
   }
 
   /** Every attempt so far, the oldest first. */
   async attempts(id: string): Promise<readonly AttemptRecord[]> {
-    return itemsOf<AttemptRecord>(await this.#read(taskPath(id, 'attempts')))
+    return this.#list<AttemptRecord>(taskPath(id, 'attempts'))
   }
 
   /** The audit trail: every transition, when, by whom, why. */
   async events(id: string): Promise<readonly EventRecord[]> {
-    return itemsOf<EventRecord>(await this.#read(taskPath(id, 'events')))
+    return this.#list<EventRecord>(taskPath(id, 'events'))
   }
 
-  #read(path: string): Promise<unknown> {
-    return this.#http.call({ method: 'GET', path, repeatable: true })
+  async #list<T>(path: string): Promise<readonly T[]> {
+    const answer = await this.#http.call({ method: 'GET', path, repeatable: true })
+    return (fromWire(answer.body) as Page<T>).items
   }
 
   #handle(task: AnyTask | string, answer: Record<string, unknown>): TaskHandle {
-    const { replayed, ...receipt } = fromWire(answer) as SubmitReceipt & { readonly replayed?: boolean }
+    const { replayed, ...receipt } = {
+      scheduledAt: null,
+      createdAt: null,
+      ...(fromWire(answer) as Pick<SubmitReceipt, 'id' | 'status'> & { readonly replayed: boolean }),
+    }
     const definition = typeof task === 'string' ? undefined : task
     return new TaskHandle({
       tasks: this,
       taskType: definition?.type ?? String(task),
       receipt,
-      isReplay: replayed === true,
+      isReplay: replayed,
       result: definition?.result,
     })
   }
@@ -154,10 +161,4 @@ export class Tasks {
 
 function taskPath(id: string, call?: string): string {
   return `/tasks/${encodeURIComponent(id)}${call === undefined ? '' : `/${call}`}`
-}
-
-/** The items of a list answer, which may be a page or bare. */
-function itemsOf<T>(answer: unknown): readonly T[] {
-  const list = fromWire(answer) as { readonly items?: readonly T[] } | readonly T[]
-  return 'items' in list && list.items !== undefined ? list.items : (list as readonly T[])
 }

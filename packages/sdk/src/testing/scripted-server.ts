@@ -1,0 +1,97 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface Call {
+  readonly method: string
+  readonly path: string
+  readonly body: Record<string, unknown>
+  readonly headers: IncomingMessage['headers']
+  /** Aborts when the client went away before it was answered. */
+  readonly gone: AbortSignal
+}
+
+export interface Reply {
+  readonly status?: number
+  readonly headers?: Record<string, string>
+  readonly body?: unknown
+  /** Cut the connection instead of answering. */
+  readonly cut?: boolean
+}
+
+/** A peer that answers as the test says and remembers what it was asked. */
+export class ScriptedServer {
+  readonly calls: Call[] = []
+  readonly #server: Server
+  readonly #waiters = new Set<() => void>()
+  readonly #answer: (call: Call) => Reply | Promise<Reply>
+
+  private constructor(answer: (call: Call) => Reply | Promise<Reply>) {
+    this.#answer = answer
+    this.#server = createServer((request, response) => void this.#serve(request, response))
+  }
+
+  static async start(answer: (call: Call) => Reply | Promise<Reply>, port = 0): Promise<ScriptedServer> {
+    const server = new ScriptedServer(answer)
+    await new Promise<void>((resolve) => server.#server.listen(port, '127.0.0.1', resolve))
+    return server
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`
+  }
+
+  /** The calls whose path ends so. */
+  callsTo(ending: string): readonly Call[] {
+    return this.calls.filter(({ path }) => path.endsWith(ending))
+  }
+
+  /** Resolves when the condition holds; looked at after each call. */
+  async until(condition: () => boolean): Promise<void> {
+    while (!condition()) await new Promise<void>((resolve) => this.#waiters.add(resolve))
+  }
+
+  /** Looks at all conditions again. */
+  notify(): void {
+    for (const wake of this.#waiters) wake()
+    this.#waiters.clear()
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const text = Buffer.concat(chunks).toString()
+    const gone = new AbortController()
+    response.on('close', () => gone.abort())
+    const call: Call = {
+      method: request.method ?? '',
+      path: request.url ?? '',
+      body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+      headers: request.headers,
+      gone: gone.signal,
+    }
+    this.calls.push(call)
+    this.notify()
+    const { status = 200, headers = {}, body, cut = false } = await this.#answer(call)
+    if (cut) {
+      request.socket.destroy()
+      return
+    }
+    response.writeHead(status, { 'content-type': 'application/json', ...headers })
+    response.end(body === undefined ? '' : JSON.stringify(body))
+    this.notify()
+  }
+}
+
+/** A problem document. */
+export function problem(status: number, code: string, headers: Record<string, string> = {}): Reply {
+  return { status, headers, body: { title: code, status, code, detail: 'as scripted', request_id: 'req-1' } }
+}

@@ -1,0 +1,26 @@
+import type { ErrorContext } from './options.js'
+
+/** What a worker emits. */
+export interface WorkerEvents {
+  /** A session began: at the start, and after each one that was lost. */
+  registered: [workerId: string]
+  /** The server gave the session up (no heartbeat arrived in time, or it was ended there): its handlers are aborted. */
+  session_lost: [workerId: string]
+  /** A handler ignores its signal past the grace; its slot stays taken until its code ends. */
+  stuck: [attempt: ErrorContext]
+  /** As many slots as `maxStuck` are taken by stuck handlers: time to restart the process. */
+  too_many_stuck: [slots: number]
+  /** The server did not take an outcome, e.g. `lease_lost`: another attempt's stands. */
+  refused: [taskId: string, code: string]
+  stopped: [summary: StopSummary]
+}
+
+/** What a stop left behind. */
+export interface StopSummary {
+  /** Everything was finished or given back, and the server knows. */
+  readonly isClean: boolean
+  /** Outcomes that the server did not take in time; their tasks run again when the session's lease is over. */
+  readonly unreported: number
+  /** Handlers whose code still runs. */
+  readonly stuck: number
+}

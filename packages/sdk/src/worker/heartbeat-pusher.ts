@@ -1,0 +1,178 @@
+import { Backoff, pause } from '../backoff.js'
+import { isRefusal, isSessionLost, type WorkerApi } from './api.js'
+import type { Attempt } from './attempt.js'
+import { LeaseLostError } from './handler-errors.js'
+import type { Session } from './session.js'
+import type { LogLevel } from './task-context.js'
+import type { WireInstructions } from './wire.js'
+
+/** Progress and log lines gather this long before they travel, ms. */
+const GATHER_MS = 200
+
+/** Log lines kept for sending; more are dropped, the newest first. */
+const MAX_LOG_LINES = 1_000
+
+/** Longest log line, characters. */
+const MAX_LINE_CHARS = 8_192
+
+/** Largest checkpoint, bytes of JSON. */
+const MAX_CHECKPOINT_BYTES = 262_144
+
+export interface PusherPorts {
+  readonly api: WorkerApi
+  instructed(instructions: WireInstructions): void
+  trouble(error: unknown): void
+  lost(): void
+}
+
+interface PendingCheckpoint {
+  readonly json: string
+  readonly done: () => void
+  readonly failed: (error: Error) => void
+}
+
+/**
+ * Heartbeats that carry something: acknowledgements of suspects, progress, checkpoints, log lines. They are not held by the server
+ * and come from the main thread; staying alive is the business of the heartbeat thread.
+ */
+export class HeartbeatPusher {
+  readonly #session: Session
+  readonly #ports: PusherPorts
+  readonly #backoff = new Backoff({ baseMs: 100, capMs: 2_000, floorMs: 20 })
+  readonly #progress = new Map<string, object>()
+  readonly #checkpoints = new Map<string, PendingCheckpoint>()
+  #logs: object[] = []
+  /** Until the server refuses them. */
+  #takesLogs = true
+  #isPushing = false
+  #gathering: NodeJS.Timeout | null = null
+
+  constructor(session: Session, ports: PusherPorts) {
+    this.#session = session
+    this.#ports = ports
+    session.ended.addEventListener('abort', () => this.#giveUp(), { once: true })
+  }
+
+  /** Tells the highest grant number received until the server has it; false when the session ended before. */
+  async confirm(): Promise<boolean> {
+    const backoff = new Backoff({ baseMs: 100, capMs: 2_000, floorMs: 20 })
+    while (!this.#session.ended.aborted) {
+      if ((await this.#beat({})) === null) return true
+      await pause(backoff.next(), this.#session.ended).catch(() => {})
+    }
+    return false
+  }
+
+  progress({ grant }: Attempt, percent: number, note: string | null): void {
+    const bounded = Math.min(100, Math.max(0, percent))
+    this.#progress.set(grant.lease, { lease: grant.lease, percent: bounded, ...(note === null ? {} : { note }) })
+    this.#gather()
+  }
+
+  log({ grant }: Attempt, level: LogLevel, message: string): void {
+    if (!this.#takesLogs || this.#logs.length >= MAX_LOG_LINES) return
+    const at = new Date().toISOString()
+    this.#logs.push({ lease: grant.lease, at, level, message: String(message).slice(0, MAX_LINE_CHARS) })
+    this.#gather()
+  }
+
+  /** @throws RangeError when it is too large or no JSON value; LeaseLostError */
+  checkpoint({ grant }: Attempt, value: unknown): Promise<void> {
+    const json = JSON.stringify(value) ?? 'null'
+    if (Buffer.byteLength(json) > MAX_CHECKPOINT_BYTES) {
+      return Promise.reject(new RangeError(`the checkpoint is larger than ${MAX_CHECKPOINT_BYTES} bytes`))
+    }
+    if (this.#session.ended.aborted) return Promise.reject(new LeaseLostError('the session has ended'))
+    return new Promise((done, failed) => {
+      const older = this.#checkpoints.get(grant.lease)
+      this.#checkpoints.set(grant.lease, {
+        json,
+        done: () => {
+          older?.done()
+          done()
+        },
+        failed: (error) => {
+          older?.failed(error)
+          failed(error)
+        },
+      })
+      void this.#push()
+    })
+  }
+
+  #gather(): void {
+    if (this.#gathering !== null || this.#session.ended.aborted) return
+    this.#gathering = setTimeout(() => {
+      this.#gathering = null
+      void this.#push()
+    }, GATHER_MS)
+  }
+
+  async #push(): Promise<void> {
+    if (this.#isPushing) return
+    this.#isPushing = true
+    while (!this.#session.ended.aborted && this.#hasNews()) {
+      const isTaken = (await this.#pushState()) && (await this.#pushLogs())
+      if (isTaken) this.#backoff.reset()
+      else await pause(this.#backoff.next(), this.#session.ended).catch(() => {})
+    }
+    this.#isPushing = false
+  }
+
+  #hasNews(): boolean {
+    return this.#progress.size + this.#checkpoints.size + this.#logs.length > 0
+  }
+
+  /** Sends progress and checkpoints; false when they have to be sent again. */
+  async #pushState(): Promise<boolean> {
+    if (this.#progress.size + this.#checkpoints.size === 0) return true
+    const checkpoints = [...this.#checkpoints]
+    const progress = [...this.#progress]
+    const error = await this.#beat({
+      progress: progress.map(([, entry]) => entry),
+      checkpoints: checkpoints.map(([lease, { json }]) => ({ lease, value: JSON.parse(json) as unknown })),
+    })
+    if (error !== null && !isRefusal(error)) return false
+    for (const [lease, entry] of progress) if (this.#progress.get(lease) === entry) this.#progress.delete(lease)
+    for (const [lease, entry] of checkpoints) {
+      if (this.#checkpoints.get(lease) === entry) this.#checkpoints.delete(lease)
+      if (error === null) entry.done()
+      else entry.failed(error)
+    }
+    return true
+  }
+
+  /** Sends log lines, in a beat of their own: a server that takes none must not refuse a checkpoint along with them. */
+  async #pushLogs(): Promise<boolean> {
+    if (this.#logs.length === 0) return true
+    const logs = this.#logs
+    this.#logs = []
+    const error = await this.#beat({ logs })
+    if (error !== null && isRefusal(error)) this.#takesLogs = false
+    else if (error !== null) this.#logs = [...logs, ...this.#logs].slice(0, MAX_LOG_LINES)
+    return error === null || isRefusal(error)
+  }
+
+  /** One heartbeat; the error, or null when the server took it. */
+  async #beat(news: object): Promise<Error | null> {
+    const { id, received, ended: signal } = this.#session
+    const body = JSON.stringify({ received, leases: [], ...news })
+    try {
+      const answer = await this.#ports.api.call(id, 'heartbeat', body, { signal })
+      this.#ports.instructed(answer as WireInstructions)
+      return null
+    } catch (error) {
+      if (isSessionLost(error)) this.#ports.lost()
+      else if (!signal.aborted) this.#ports.trouble(error)
+      return error instanceof Error ? error : new Error(String(error))
+    }
+  }
+
+  #giveUp(): void {
+    if (this.#gathering !== null) clearTimeout(this.#gathering)
+    for (const { failed } of this.#checkpoints.values()) failed(new LeaseLostError('the session has ended'))
+    this.#checkpoints.clear()
+    this.#progress.clear()
+    this.#logs = []
+  }
+}

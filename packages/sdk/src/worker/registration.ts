@@ -1,0 +1,51 @@
+import { Backoff, pause } from '../backoff.js'
+import { DulyApiError } from '../errors.js'
+import type { WorkerApi } from './api.js'
+import type { ResolvedWorkerOptions } from './options.js'
+import { Session } from './session.js'
+
+export interface RegistrationOptions {
+  readonly taskTypes: readonly string[]
+  readonly signal: AbortSignal
+  /** Whether an answer that no repetition mends (401, 400 …) ends the tries: at the first start, not after years of service. */
+  readonly givesUp: boolean
+  readonly trouble: (error: unknown) => void
+}
+
+/** Longest delay between two tries, ms. */
+const LONGEST_DELAY_MS = 5_000
+
+/**
+ * Registers until it succeeds.
+ *
+ * @throws DulyApiError when told to give up; the signal's reason when it aborts
+ */
+export async function register(
+  api: WorkerApi,
+  worker: ResolvedWorkerOptions,
+  options: RegistrationOptions,
+): Promise<Session> {
+  const backoff = new Backoff({ baseMs: 200, capMs: LONGEST_DELAY_MS, floorMs: 20 })
+  for (;;) {
+    try {
+      return new Session(await api.register(registrationOf(worker, options.taskTypes), options.signal))
+    } catch (error) {
+      options.signal.throwIfAborted()
+      options.trouble(error)
+      if (options.givesUp && error instanceof DulyApiError && !error.retryable) throw error
+      await pause(backoff.next(error instanceof DulyApiError ? error.retryAfterMs : null), options.signal)
+    }
+  }
+}
+
+function registrationOf(worker: ResolvedWorkerOptions, taskTypes: readonly string[]) {
+  return {
+    name: worker.name,
+    host: worker.host,
+    version: worker.version,
+    queues: worker.queues,
+    task_types: taskTypes,
+    slots: worker.slots,
+    heartbeat_seconds: worker.heartbeatMs === undefined ? undefined : worker.heartbeatMs / 1_000,
+  }
+}

@@ -1,0 +1,58 @@
+import type { Metadata } from '../client/records.js'
+
+/** A task handed to this worker, as it stands on the wire. */
+export interface WireGrant {
+  /** Number within the session; the highest one received is what acknowledges. */
+  readonly grant: number
+  readonly task_id: string
+  readonly lease: string
+  readonly attempt: number
+  readonly failures: number
+  readonly task_type: string
+  readonly queue: string
+  readonly payload: unknown
+  readonly timeout_ms: number
+  readonly deadline_at: string
+  readonly idempotency_key: string
+  readonly checkpoint: unknown
+  readonly dependency_results?: Readonly<Record<string, unknown>>
+  readonly metadata: Metadata | null
+  readonly traceparent?: string | null
+  /** An earlier attempt's worker died with it: to be acknowledged before its handler starts. */
+  readonly suspect?: boolean
+}
+
+export interface WireRegistration {
+  readonly name: string
+  readonly host: string
+  readonly version?: string | undefined
+  readonly queues: readonly string[]
+  readonly task_types: readonly string[]
+  readonly slots: number
+  readonly heartbeat_seconds?: number | undefined
+}
+
+export interface WireSession {
+  readonly worker_id: string
+  readonly heartbeat_seconds: number
+  readonly lease_seconds: number
+}
+
+export interface WireReportResult {
+  readonly task_id: string
+  readonly accepted: boolean
+  readonly code?: string
+}
+
+/** The answer to a poll, a report or an exchange of both. */
+export interface WireExchangeAnswer {
+  readonly tasks?: readonly WireGrant[]
+  readonly results?: readonly WireReportResult[]
+}
+
+/** The answer to a heartbeat. */
+export interface WireInstructions {
+  readonly cancel: readonly { readonly lease: string; readonly reason: string }[]
+  readonly lost: readonly string[]
+  readonly drain: boolean
+}
