@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
 import { startPostgres } from '../../packages/duly/src/postgres/index.js'
+import { cleanUpLater } from './clean-up.js'
 import { freePort } from './ports.js'
 
 /** A PostgreSQL of one test's own, to be stopped, killed and started again on the same port. */
@@ -19,7 +19,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
   const dataDir = await mkdtemp(join(tmpdir(), 'duly-own-postgres-'))
   const port = await freePort()
   let server = await startPostgres({ dataDir, port })
-  afterAll(async () => {
+  cleanUpLater(async () => {
     await server.stop('immediate')
     await rm(dataDir, { recursive: true, force: true })
   })

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll } from 'vitest'
+import { cleanUpLater } from './clean-up.js'
 
 const LINE_LIMIT_MS = 30_000
 
@@ -18,10 +18,7 @@ export interface ProcessOptions {
 }
 
 const started = new Set<TestProcess>()
-// Whatever a test left running, paused ones too: by their own pids, when its file is done or the process ends before that.
-afterAll(async () => {
-  await Promise.all([...started].map((each) => each.kill('SIGKILL')))
-})
+// Should the test's own process end before its clean-up.
 process.on('exit', () => {
   for (const each of started) each.signal('SIGKILL')
 })
@@ -47,6 +44,7 @@ export class TestProcess {
       return { code: code as number | null, signal: signal as NodeJS.Signals | null }
     })
     started.add(this)
+    cleanUpLater(() => this.kill('SIGKILL'))
   }
 
   get isRunning(): boolean {

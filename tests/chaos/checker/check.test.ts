@@ -178,6 +178,11 @@ const broken: readonly (readonly [number, string, (logs: Logs) => void])[] = [
     (logs) => logs.clientLog.push(call('get', GOOD, { observed: 'SUCCEEDED', startedAt: 130, completedAt: 'b' })),
   ],
   [3, 'an end was left again', (logs) => logs.clientLog.splice(8, 1)],
+  [
+    3,
+    'an end was left again',
+    (logs) => logs.clientLog.push(call('cancel', GOOD, { observed: 'CANCELLED', startedAt: 130 })),
+  ],
   [3, 'cancelled, though nobody asked', (logs) => logs.clientLog.pop()],
   [3, 'not the end that its plan has', (logs) => change(logs, GOOD, { plan: 'permanent' })],
   [3, 'dead without its retries used up', (logs) => change(logs, REPLAYED, { maxRetries: 1 })],

@@ -67,10 +67,13 @@ function checkEvents(task: TaskHistory): Finding[] {
   return findings
 }
 
-/** A client that saw an end never sees anything else afterwards, unless a replay was asked for before its second look ended. */
+/**
+ * A client that saw an end (by looking, or as the answer to its cancellation) never sees anything else afterwards, unless a
+ * replay was asked for before its second look ended.
+ */
 function checkObservations(calls: readonly TaskCall[]): Finding[] {
   const looks = calls
-    .filter((call) => call.verb === 'get' && call.outcome === 'ok')
+    .filter((call) => call.verb !== 'replay' && call.outcome === 'ok')
     .sort((a, b) => a.endedAt - b.endedAt)
   const replays = calls.filter((call) => call.verb === 'replay' && call.outcome !== 'fail')
   return looks.flatMap((second, index) => {

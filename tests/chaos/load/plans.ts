@@ -9,7 +9,11 @@ export interface Plan {
 
 export const plans = {
   succeed: { end: 'SUCCEEDED', doc: 'returns at once' },
-  work: { end: 'SUCCEEDED', doc: 'works for `work_ms`, and stops at once when its signal aborts' },
+  work: {
+    end: 'SUCCEEDED',
+    doc: 'works for `work_ms` (its first attempt: `first_ms`), and stops at once when its signal aborts',
+  },
+  overrun: { end: 'DEAD', doc: 'works on past its time limit, and stops when its signal aborts' },
   flaky: { end: 'SUCCEEDED', doc: 'throws on its first `fail_times` attempts, then returns' },
   snooze: { end: 'SUCCEEDED', doc: 'asks once to be called again later, then returns' },
   permanent: { end: 'FAILED', doc: 'throws a permanent error' },
@@ -29,5 +33,6 @@ export interface PlannedPayload {
   readonly mark: string
   readonly plan: PlanName
   readonly work_ms?: number
+  readonly first_ms?: number
   readonly fail_times?: number
 }

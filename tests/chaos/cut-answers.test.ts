@@ -1,0 +1,48 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { startHttpProxy } from '../support/http-proxy.js'
+import { describeFindings } from './checker/finding.js'
+import { LoggingClient } from './load/client.js'
+import { Load } from './load/load.js'
+import { randomOf } from './load/random.js'
+import { submissionOf } from './load/submissions.js'
+import { faultMs, Scenario, testLimitMs } from './scenario.js'
+
+const hasTasks = (body: string) => body.includes('"task_id"')
+
+test('a poll whose answer is lost is healed: the same lease comes again', { timeout: testLimitMs }, async () => {
+  const scenario = await Scenario.start()
+  const proxy = await startHttpProxy(scenario.url)
+  proxy.cutWhen(({ path, body }) => /\/(poll|exchange)$/.test(path) && hasTasks(body) && proxy.cuts.length === 0)
+  const client = new LoggingClient(() => scenario.url)
+  scenario.addWorker({}, proxy.url)
+  await client.submit(submissionOf('succeed', 'task'))
+
+  await scenario.untilHandler(({ event }) => event === 'start')
+  expect(describeFindings(await scenario.finish(client.log))).toBe('')
+  expect(proxy.cuts).toHaveLength(1)
+  expect(await scenario.query('select attempt, crashes, undelivered from outcomes')).toEqual([
+    { attempt: 1, crashes: 0, undelivered: 0 },
+  ])
+})
+
+test('answers lost at random, of workers and of clients, lose and double nothing', {
+  timeout: testLimitMs,
+}, async () => {
+  const scenario = await Scenario.start()
+  const [toWorkers, toClients] = [await startHttpProxy(scenario.url), await startHttpProxy(scenario.url)]
+  const random = randomOf('proxy')
+  toWorkers.cutWhen(() => random.next() < 0.15)
+  toClients.cutWhen(({ method }) => method === 'POST' && random.next() < 0.15)
+  scenario.addWorker({}, toWorkers.url)
+  scenario.addWorker({}, toWorkers.url)
+  const load = new Load({ url: () => toClients.url, perSecond: 120 }).start()
+  await delay(faultMs)
+  await load.stop()
+  toWorkers.cutWhen(() => false)
+
+  expect(describeFindings(await scenario.finish(load.client.log))).toBe('')
+  expect(toWorkers.cuts.length).toBeGreaterThan(50)
+  expect(toClients.cuts.length).toBeGreaterThan(50)
+  expect(await scenario.query('select id, crashes from outcomes where crashes > 0')).toEqual([])
+})

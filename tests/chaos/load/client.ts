@@ -1,0 +1,143 @@
+import { decodeId, encodeId, type TaskStatus, type Uuid } from '@duly/domain'
+import type { Call, CallOutcome, SubmitCall, TaskCall } from '../checker/client-log.js'
+import type { PlannedPayload } from './plans.js'
+
+/** The body of a submission of the load. */
+export interface Submission {
+  readonly task_type: string
+  readonly payload: PlannedPayload
+  readonly idempotency_key?: string
+  readonly [field: string]: unknown
+}
+
+interface Reply {
+  readonly outcome: CallOutcome
+  readonly status: number | null
+  readonly code: string | null
+  readonly body: Body
+  readonly retryAfter: string | null
+  readonly startedAt: number
+  readonly endedAt: number
+}
+
+interface Body {
+  readonly code?: string
+  readonly task_id?: string
+  readonly status?: TaskStatus | number
+  readonly completed_at?: string | null
+  readonly cancelled_at?: string | null
+  readonly tasks?: readonly { readonly task_id: string }[]
+}
+
+/** A call waits for its answer so long; a server that was frozen or cut off gives none. */
+const PATIENCE_MS = 10_000
+/** Answers that say "nobody knows": the call had its whole effect or none. */
+const UNKNOWN_CODES: ReadonlySet<string | undefined> = new Set(['commit_unknown', 'internal'])
+
+/**
+ * A client that keeps a log of what it did and heard. Plain HTTP on purpose: the SDK repeats calls by itself, and the
+ * checker has to know of each one.
+ */
+export class LoggingClient {
+  readonly log: Call[] = []
+  /** Every 503 that came, with its Retry-After. */
+  readonly refusals: { readonly at: number; readonly code: string | null; readonly retryAfter: string | null }[] = []
+  readonly #url: () => string
+
+  /** @param url where the api is; asked before each call */
+  constructor(url: () => string) {
+    this.#url = url
+  }
+
+  async submit(submission: Submission): Promise<SubmitCall> {
+    const reply = await this.#send('POST', '/tasks', submission)
+    const ids = reply.outcome === 'ok' && reply.body.task_id ? [decodeId('task', reply.body.task_id)] : []
+    return this.#logSubmission('submit', [submission], { ...reply, ids })
+  }
+
+  async submitBatch(submissions: readonly Submission[]): Promise<SubmitCall> {
+    const reply = await this.#send('POST', '/tasks/batch', { tasks: submissions })
+    const tasks = reply.outcome === 'ok' ? (reply.body.tasks ?? []) : []
+    return this.#logSubmission('batch', submissions, {
+      ...reply,
+      ids: tasks.map(({ task_id }) => decodeId('task', task_id)),
+    })
+  }
+
+  get(id: Uuid): Promise<TaskCall> {
+    return this.#about('get', id, ['GET', ''])
+  }
+
+  cancel(id: Uuid): Promise<TaskCall> {
+    return this.#about('cancel', id, ['POST', '/cancel'])
+  }
+
+  replay(id: Uuid): Promise<TaskCall> {
+    return this.#about('replay', id, ['POST', '/retry'])
+  }
+
+  async #about(
+    verb: TaskCall['verb'],
+    id: Uuid,
+    [method, action]: readonly ['GET' | 'POST', string],
+  ): Promise<TaskCall> {
+    const { body, retryAfter: _, ...reply } = await this.#send(method, `/tasks/${encodeId('task', id)}${action}`)
+    const observed = reply.outcome === 'ok' && typeof body.status === 'string' ? body.status : null
+    const call: TaskCall = { ...reply, verb, id, observed, completedAt: body.completed_at ?? body.cancelled_at ?? null }
+    this.log.push(call)
+    return call
+  }
+
+  #logSubmission(
+    verb: SubmitCall['verb'],
+    submissions: readonly Submission[],
+    reply: Reply & { ids: Uuid[] },
+  ): SubmitCall {
+    const { body: _, retryAfter: __, ...rest } = reply
+    const marks = submissions.map(({ payload }) => payload.mark)
+    const call: SubmitCall = {
+      ...rest,
+      verb,
+      marks,
+      keys: submissions.map(({ idempotency_key }) => idempotency_key ?? null),
+    }
+    this.log.push(call)
+    return call
+  }
+
+  async #send(method: 'GET' | 'POST', path: string, content?: unknown): Promise<Reply> {
+    const startedAt = Date.now()
+    try {
+      const response = await fetch(`${this.#url()}/api/v1${path}`, {
+        method,
+        signal: AbortSignal.timeout(PATIENCE_MS),
+        ...(content === undefined
+          ? {}
+          : { body: JSON.stringify(content), headers: { 'content-type': 'application/json' } }),
+      })
+      const body: Body = JSON.parse(await response.text())
+      const retryAfter = response.headers.get('retry-after')
+      if (response.status === 503) this.refusals.push({ at: Date.now(), code: body.code ?? null, retryAfter })
+      const outcome = response.ok ? 'ok' : UNKNOWN_CODES.has(body.code) ? 'unknown' : 'fail'
+      return {
+        outcome,
+        status: response.status,
+        code: body.code ?? null,
+        body,
+        retryAfter,
+        startedAt,
+        endedAt: Date.now(),
+      }
+    } catch (error) {
+      const code = networkCode(error)
+      const outcome = code === 'ECONNREFUSED' ? 'fail' : 'unknown'
+      return { outcome, status: null, code, body: {}, retryAfter: null, startedAt, endedAt: Date.now() }
+    }
+  }
+}
+
+function networkCode(error: unknown): string {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+  if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code
+  return cause instanceof Error ? cause.name : String(cause)
+}

@@ -1,0 +1,93 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Uuid } from '@duly/domain'
+import { isSubmission, type SubmitCall } from '../checker/client-log.js'
+import { LoggingClient, type Submission } from './client.js'
+import { type Random, randomOf } from './random.js'
+import { drawSubmission, type Mix } from './submissions.js'
+
+export interface LoadOptions {
+  /** Where the api is; asked before each call. */
+  readonly url: () => string
+  /** Calls per second over all clients, about. */
+  readonly perSecond: number
+  /** Clients that work at the same time, each one call after the other. */
+  readonly clients?: number
+  readonly mix?: Mix
+}
+
+/** How often a client does what, besides looking after what it has submitted. */
+const ACTIONS = { submit: 60, batch: 6, repeat: 8, get: 14, cancel: 7, replay: 5 } as const
+
+/**
+ * Mixed traffic, its choices repeatable by the seed: tasks of all plans, delayed or not, with and without keys, repeated
+ * submissions, looks, cancellations and replays. A keyed submission that was refused or left unknown is sent again later.
+ */
+export class Load {
+  readonly client: LoggingClient
+  readonly #options: Required<Pick<LoadOptions, 'perSecond' | 'clients'>> & LoadOptions
+  readonly #stopping = new AbortController()
+  readonly #ids: Uuid[] = []
+  readonly #keyed: Submission[] = []
+  #marks = 0
+  #running: Promise<unknown> = Promise.resolve()
+
+  constructor(options: LoadOptions) {
+    this.#options = { clients: 8, ...options }
+    this.client = new LoggingClient(options.url)
+  }
+
+  start(): this {
+    const actors = Array.from({ length: this.#options.clients }, (_, index) => this.#act(randomOf(`client ${index}`)))
+    this.#running = Promise.all(actors)
+    return this
+  }
+
+  /** Lets the calls in flight end. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#running
+  }
+
+  /** How many submissions were answered with success so far. */
+  get accepted(): number {
+    return this.client.log.filter((call) => isSubmission(call) && call.outcome === 'ok').length
+  }
+
+  async #act(random: Random): Promise<void> {
+    const pauseMs = (1_000 * this.#options.clients) / this.#options.perSecond
+    const { signal } = this.#stopping
+    while (!signal.aborted) {
+      await this.#step(random)
+      await delay(random.between(0, 2 * pauseMs), undefined, { signal }).catch(() => {}) // woken early to stop
+    }
+  }
+
+  async #step(random: Random): Promise<void> {
+    const action = random.weighted(ACTIONS)
+    const id = this.#ids.length > 0 ? random.pick(this.#ids) : undefined
+    if (action === 'batch') return this.#submitBatch(random)
+    if (action === 'repeat' && this.#keyed.length > 0) return this.#submit(random.pick(this.#keyed))
+    if (id === undefined || action === 'submit' || action === 'repeat') return this.#submit(this.#draw(random))
+    await this.client[action](id)
+  }
+
+  async #submit(submission: Submission): Promise<void> {
+    this.#note(await this.client.submit(submission))
+  }
+
+  async #submitBatch(random: Random): Promise<void> {
+    const submissions = Array.from({ length: random.integer(2, 20) }, () => this.#draw(random))
+    this.#note(await this.client.submitBatch(submissions))
+  }
+
+  #note(call: SubmitCall): void {
+    this.#ids.push(...call.ids)
+  }
+
+  #draw(random: Random): Submission {
+    this.#marks += 1
+    const submission = drawSubmission(random, `m${this.#marks}`, this.#options.mix)
+    if (submission.idempotency_key !== undefined) this.#keyed.push(submission)
+    return submission
+  }
+}
