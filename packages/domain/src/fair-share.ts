@@ -74,13 +74,12 @@ export class FairGroup<Child extends FairShare> extends FairShare {
   }
 
   /**
-   * Gives starts back. The tag returns at most to where the clock stood before the last round, and only the next round honours that: a lane
-   * that promises tasks and never has them can double its share of the tries but not starve the others.
+   * Gives starts back. The next round honours it, and only as far back as the clock stood before this round: a lane that promises tasks and
+   * never has them can double its share of the tries but not starve the others.
    */
   refund(child: Child, starts: number): void {
     if (this.#strict) return
-    const floor = this.#clockBefore - child.cost
-    child.tag = Math.min(child.tag, Math.max(child.tag - starts * child.cost, floor))
+    child.tag -= starts * child.cost
     child.refundedIn = this.#round
   }
 
