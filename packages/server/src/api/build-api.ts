@@ -1,0 +1,65 @@
+import type { Socket } from 'node:net'
+import Fastify, { type FastifyInstance } from 'fastify'
+import type { Services } from '../model.js'
+import type { Logger } from '../telemetry/logger.js'
+import type { Metrics } from '../telemetry/metrics.js'
+import { type ApiConfig, resolveApiConfig } from './config.js'
+import type { ApiContext } from './context.js'
+import { registerHttpMetrics } from './plugins/http-metrics.js'
+import { registerJsonBody } from './plugins/json-body.js'
+import { registerLifecycle } from './plugins/lifecycle.js'
+import { registerProblems, sendProblem } from './plugins/problems.js'
+import { registerRequestIds, requestIdMaker } from './plugins/request-ids.js'
+import { registerQueues } from './routes/queues.js'
+import { registerSystem } from './routes/system.js'
+import { registerTasks } from './routes/tasks.js'
+import { registerWorkers } from './routes/workers.js'
+import { WaitRoom } from './wait-room.js'
+
+export interface ApiParts {
+  readonly services: Services
+  readonly config?: ApiConfig
+  readonly logger: Logger
+  readonly metrics: Metrics
+}
+
+/** Builds the HTTP server of a node. `listen({ host, port })` gives its url; `close()` drains it. */
+export function buildApi({ services, config = {}, logger, metrics }: ApiParts): FastifyInstance {
+  const resolved = resolveApiConfig(config)
+  const context: ApiContext = { services, config: resolved, logger, metrics, waits: new WaitRoom() }
+  const app = Fastify({
+    logger: false,
+    genReqId: requestIdMaker(),
+    bodyLimit: resolved.singleBodyMaxBytes,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    requestTimeout: resolved.requestTimeoutMs,
+    keepAliveTimeout: 75_000,
+    // No limit on silence: a long poll is silent. Slow senders are ended by the two limits on receiving a request.
+    connectionTimeout: 0,
+    http: { headersTimeout: resolved.headersTimeoutMs, connectionsCheckingInterval: resolved.connectionsCheckMs },
+    routerOptions: { maxParamLength: 300 },
+    clientErrorHandler: refuseClient,
+    frameworkErrors: (error, request, reply) => sendProblem(context, error, request, reply),
+  })
+  app.server.maxConnections = resolved.maxConnections
+  registerProblems(app, context)
+  registerRequestIds(app)
+  registerLifecycle(app, context)
+  registerJsonBody(app)
+  registerHttpMetrics(app, context)
+  for (const register of [registerTasks, registerQueues, registerWorkers, registerSystem]) register(app, context)
+  return app
+}
+
+/** What never became a request: malformed HTTP, headers too large or too slow. There is nothing to say but the status. */
+function refuseClient(error: Error & { readonly code?: string }, socket: Socket): void {
+  if (!socket.writable) socket.destroy()
+  else socket.end(`HTTP/1.1 ${clientErrorStatus(error.code)}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`)
+}
+
+function clientErrorStatus(code: string | undefined): string {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return '408 Request Timeout'
+  if (code === 'HPE_HEADER_OVERFLOW') return '431 Request Header Fields Too Large'
+  return '400 Bad Request'
+}

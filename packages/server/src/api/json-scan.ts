@@ -1,0 +1,225 @@
+import { limits } from '@duly/domain'
+import { type CaptureNode, type CaptureRule, Captures, compileCaptures } from './json-captures.js'
+import { decodeKey, KeyStack } from './json-keys.js'
+import { JsonLexer, JsonTextError, type ScanIssue } from './json-lexer.js'
+import { formatPath } from './json-path.js'
+
+export type { ScanIssue } from './json-lexer.js'
+
+/** Deepest nesting of arrays and objects in a body, the body itself included. */
+export const MAX_NESTING = limits.jsonMaxDepth
+
+/** Items that a list with captures may have (a batch's tasks); beyond it the rest is not even read. */
+const MAX_ITEMS = limits.batchMaxItems
+
+/** After this many findings the scan stops: the client has enough to work on, and an attacker gets no long answer. */
+const MAX_ISSUES = 50
+
+export interface ScanPlan {
+  readonly rules: readonly CaptureRule[]
+  readonly root: CaptureNode
+  /** Paths whose strings may hold NUL and lone surrogates, because they are cleaned later (error texts of workers). */
+  readonly lenient: RegExp | null
+}
+
+export interface JsonScan {
+  readonly captures: Captures
+  /** What JSON.parse would hide, in the order of the text. */
+  readonly issues: readonly ScanIssue[]
+  /** Why the scan stopped before the end: the text is not JSON, or nested too deeply. Null when it read everything. */
+  readonly fatal: ScanIssue | null
+}
+
+/** Prepares the captures of a route; done once, at start. */
+export function planScan(rules: readonly CaptureRule[] = [], lenient: RegExp | null = null): ScanPlan {
+  return { rules, root: compileCaptures(rules), lenient }
+}
+
+const EVERYTHING = planScan()
+
+/**
+ * Reads a body once, strictly: exactly RFC 8259 is accepted, and duplicate keys, NUL, lone surrogates, numbers beyond
+ * double range and nesting over 100 are found, which JSON.parse hides. Linear, no recursion.
+ */
+export function scanJson(text: string, plan: ScanPlan = EVERYTHING): JsonScan {
+  return new Scanner(text, plan).run()
+}
+
+const OBJECT = 1
+const ARRAY = 2
+
+const STATES = { value: 0, key: 1, after: 2, done: 3 } as const
+type State = (typeof STATES)[keyof typeof STATES]
+const { value: VALUE, key: KEY, after: AFTER, done: DONE } = STATES
+
+const QUOTE = 34
+const COMMA = 44
+const MINUS = 45
+const ZERO = 48
+const NINE = 57
+const COLON = 58
+const OPEN_BRACKET = 91
+const CLOSE_BRACKET = 93
+const OPEN_BRACE = 123
+const CLOSE_BRACE = 125
+
+// One slot per open container, from 1; slot 0 stands for the document. Shared by all scans, because a scan never yields
+// and allocating them anew costs more than reading a small body.
+const frameKind = new Uint8Array(MAX_NESTING + 1)
+const frameIndex = new Int32Array(MAX_NESTING + 1)
+const frameKeyStart = new Int32Array(MAX_NESTING + 1)
+const frameKeyEnd = new Int32Array(MAX_NESTING + 1)
+const frameStart = new Int32Array(MAX_NESTING + 1)
+
+class Scanner extends JsonLexer {
+  readonly #plan: ScanPlan
+  readonly #keys: KeyStack
+  readonly #captures: Captures
+  readonly #issues: ScanIssue[] = []
+  #depth = 0
+  readonly #node: (CaptureNode | null)[] = [null]
+  /** Capture node and start of the value that is being read. */
+  #valueNode: CaptureNode | null
+  #start = 0
+
+  constructor(text: string, plan: ScanPlan) {
+    super(text)
+    this.#plan = plan
+    this.#keys = new KeyStack(text)
+    this.#captures = new Captures(text, plan.rules)
+    this.#valueNode = plan.root
+  }
+
+  run(): JsonScan {
+    let fatal: ScanIssue | null = null
+    try {
+      this.#document()
+    } catch (error) {
+      if (!(error instanceof JsonTextError)) throw error
+      fatal = error.issue
+    }
+    return { captures: this.#captures, issues: this.#issues, fatal }
+  }
+
+  #document(): void {
+    let state: State = VALUE
+    while (state !== DONE) {
+      if (state === VALUE) state = this.#value()
+      else if (state === KEY) state = this.#key()
+      else state = this.#after()
+    }
+  }
+
+  #value(): State {
+    const code = this.skipSpace()
+    this.#start = this.at
+    if (code === QUOTE) this.string()
+    else if (code === OPEN_BRACE) return this.#open(OBJECT)
+    else if (code === OPEN_BRACKET) return this.#open(ARRAY)
+    else if (code === MINUS || (code >= ZERO && code <= NINE)) this.number(code)
+    else this.literal(code)
+    this.#captured(this.#start)
+    return AFTER
+  }
+
+  #open(kind: number): State {
+    if (this.#depth === MAX_NESTING) this.fail(`is nested deeper than ${MAX_NESTING} levels`)
+    const depth = ++this.#depth
+    frameKind[depth] = kind
+    frameIndex[depth] = 0
+    frameKeyStart[depth] = -1
+    this.#node[depth] = this.#valueNode
+    frameStart[depth] = this.#start
+    if (kind === OBJECT) this.#keys.open()
+    else this.#valueNode = this.#valueNode?.items ?? null
+    this.at++
+    const close = kind === OBJECT ? CLOSE_BRACE : CLOSE_BRACKET
+    if (this.skipSpace() === close) return this.#close()
+    return kind === OBJECT ? KEY : VALUE
+  }
+
+  #close(): State {
+    this.at++
+    if (frameKind[this.#depth] === OBJECT) this.#keys.close()
+    const start = frameStart[this.#depth] ?? 0
+    this.#valueNode = this.#node[this.#depth] ?? null
+    this.#depth--
+    this.#captured(start)
+    return AFTER
+  }
+
+  #key(): State {
+    const depth = this.#depth
+    frameKeyStart[depth] = -1
+    if (this.skipSpace() !== QUOTE) this.fail('expected a key in double quotes')
+    const start = this.at + 1
+    this.string()
+    const end = this.at - 1
+    frameKeyStart[depth] = start
+    frameKeyEnd[depth] = end
+    if (!this.#keys.add(start, end, this.escaped)) this.report('duplicate key', start - 1)
+    const node = this.#node[depth]
+    this.#valueNode = node ? (node.keys.get(decodeKey(this.text, start, end)) ?? null) : null
+    if (this.skipSpace() !== COLON) this.fail('expected ":" after the key')
+    this.at++
+    return VALUE
+  }
+
+  #after(): State {
+    const code = this.skipSpace()
+    const depth = this.#depth
+    if (depth === 0) {
+      if (this.at < this.text.length) this.fail('unexpected text after the end of the document')
+      return DONE
+    }
+    const isObject = frameKind[depth] === OBJECT
+    if (code === COMMA) {
+      this.at++
+      if (isObject) return KEY
+      const index = (frameIndex[depth] ?? 0) + 1
+      frameIndex[depth] = index
+      if (index === MAX_ITEMS && this.#node[depth]?.items) this.#tooMany()
+      this.#valueNode = this.#node[depth]?.items ?? null
+      return VALUE
+    }
+    if (code === (isObject ? CLOSE_BRACE : CLOSE_BRACKET)) return this.#close()
+    return this.fail(isObject ? 'expected "," or "}"' : 'expected "," or "]"')
+  }
+
+  #tooMany(): never {
+    const path = this.#path().replace(/\[\d+\]$/, '')
+    const message = `has more than ${MAX_ITEMS} items`
+    throw new JsonTextError({ path, message, position: this.at, isLimit: true })
+  }
+
+  #captured(start: number): void {
+    const rule = this.#valueNode === null ? -1 : this.#valueNode.rule
+    if (rule < 0) return
+    const item = this.#depth >= 2 ? (frameIndex[2] ?? 0) : 0
+    this.#captures.add(rule, item, [start, this.at])
+  }
+
+  #path(): string {
+    const steps: (string | number)[] = []
+    for (let depth = 1; depth <= this.#depth; depth++) {
+      const keyStart = frameKeyStart[depth] ?? -1
+      if (frameKind[depth] === ARRAY) steps.push(frameIndex[depth] ?? 0)
+      else if (keyStart >= 0) steps.push(decodeKey(this.text, keyStart, frameKeyEnd[depth] ?? keyStart))
+    }
+    return formatPath(steps)
+  }
+
+  protected reportText(message: string, position: number): void {
+    if (this.#plan.lenient?.test(this.#path())) return
+    this.report(message, position)
+  }
+
+  protected report(message: string, position: number): void {
+    this.#issues.push({ path: this.#path(), message, position })
+    if (this.#issues.length === MAX_ISSUES) this.failAt(position, 'too much is wrong with this document')
+  }
+
+  protected failAt(position: number, message: string): never {
+    throw new JsonTextError({ path: this.#path(), message, position })
+  }
+}

@@ -1,0 +1,151 @@
+import { type ApiRoute, apiRoutes, type OperationId } from '@duly/contract'
+import { DulyError, decodeId, type FieldError, type Uuid } from '@duly/domain'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Static, TSchema } from 'typebox'
+import type { ApiContext } from './context.js'
+import type { CaptureRule, Captures } from './json-captures.js'
+import { planScan, type ScanPlan } from './json-scan.js'
+import { invalid } from './problem.js'
+import { type QueryReader, queryReader } from './query.js'
+import { type ReadBody, readBody } from './read-body.js'
+import type { RuleError } from './submission-rules.js'
+import { compileValidator, type Validator } from './validate.js'
+
+type Routes = typeof apiRoutes
+type Of<Id extends OperationId, Key extends string> = Routes[Id] extends {
+  readonly [key in Key]: infer S extends TSchema
+}
+  ? Static<S>
+  : undefined
+
+/** A request that passed everything: schema, rules and text. */
+export interface Input<Id extends OperationId> {
+  readonly body: Of<Id, 'body'>
+  readonly query: Of<Id, 'query'>
+  /** The id in the path, decoded; the empty text for routes without one. */
+  readonly id: Uuid
+  /** The body as the client wrote it, and the parts of it that were kept as text. */
+  readonly text: string
+  readonly captures: Captures
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+/** What a route answers: its status, the JSON text, and headers beyond the usual ones. */
+export interface Answer {
+  readonly status: number
+  readonly json?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface MountOptions {
+  /** Values kept as the client's text. */
+  readonly captures?: readonly CaptureRule[]
+  /** Paths whose texts are cleaned later, so that the scanner lets NUL and lone surrogates pass. */
+  readonly lenient?: RegExp
+  /** Rules beside the schema; they run even if the schema found something, so that all errors come at once. */
+  readonly rules?: (body: ReadBody, request: FastifyRequest) => readonly RuleError[]
+}
+
+const NO_CAPTURES = planScan()
+
+/** Registers a route of the contract: reads and checks the request in one place, calls the handler, writes its answer. */
+export function mount<Id extends OperationId>(
+  app: FastifyInstance,
+  context: ApiContext,
+  operation: Id,
+  options: MountOptions & { readonly handle: (input: Input<Id>) => Promise<Answer> },
+): void {
+  const route: ApiRoute = apiRoutes[operation]
+  const reader = new RequestReader(route, options)
+  app.route({
+    method: route.method,
+    url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    bodyLimit: route.bodyLimit === 'batch' ? context.config.batchBodyMaxBytes : context.config.singleBodyMaxBytes,
+    handler: async (request, reply) => {
+      const parts = reader.read(request)
+      const answer = await options.handle({ ...parts, request, reply } as Input<Id>)
+      return send(reply, answer)
+    },
+  })
+}
+
+function send(reply: FastifyReply, answer: Answer): FastifyReply {
+  reply.code(answer.status)
+  if (answer.headers) reply.headers(answer.headers)
+  if (answer.json === undefined) return reply.send()
+  return reply.header('content-type', 'application/json; charset=utf-8').send(answer.json)
+}
+
+/** Reads requests of one route. Everything that is wrong is gathered before anything is thrown. */
+class RequestReader {
+  readonly #options: MountOptions
+  readonly #plan: ScanPlan
+  readonly #checkBody: Validator | null
+  readonly #readQuery: QueryReader
+  readonly #param: { readonly name: string; readonly prefix: 'task' | 'worker' } | null
+
+  constructor(route: ApiRoute, options: MountOptions) {
+    this.#options = options
+    this.#plan = options.captures ? planScan(options.captures, options.lenient ?? null) : NO_CAPTURES
+    this.#checkBody = route.body ? compileValidator(route.body) : null
+    this.#readQuery = queryReader(route.query)
+    const name = /\{(\w+)\}/.exec(route.path)?.[1]
+    this.#param = name === undefined ? null : { name, prefix: name === 'worker_id' ? 'worker' : 'task' }
+  }
+
+  read(request: FastifyRequest) {
+    const errors: RuleError[] = []
+    const id = this.#readId(request, errors)
+    const query = this.#readQuery(request.query as Record<string, unknown>, errors)
+    const body = this.#readBody(request, errors)
+    if (errors.length > 0) throw this.#refusal(errors)
+    return { id, query, body: body?.value, text: body?.text ?? '', captures: body?.captures }
+  }
+
+  #readId(request: FastifyRequest, errors: RuleError[]): Uuid {
+    if (this.#param === null) return ''
+    const text = (request.params as Record<string, string>)[this.#param.name] ?? ''
+    try {
+      return decodeId(this.#param.prefix, text)
+    } catch (error) {
+      if (!(error instanceof DulyError)) throw error
+      errors.push({ path: this.#param.name, message: error.message, code: 'invalid_id' })
+      return ''
+    }
+  }
+
+  #readBody(request: FastifyRequest, errors: RuleError[]): ReadBody | null {
+    const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+    if (this.#checkBody === null) {
+      if (bytes.length > 0 && bytes.toString('latin1', 0, 64).trim() !== '{}') errors.push(unwanted)
+      return null
+    }
+    const reading = readBody(bytes, this.#plan)
+    if (!reading.ok) {
+      add(errors, reading.errors)
+      return null
+    }
+    const { body } = reading
+    add(errors, body.errors)
+    add(errors, this.#checkBody(body.value, body.skeletonChars))
+    if (this.#options.rules) add(errors, this.#options.rules(body, request))
+    return body
+  }
+
+  /** The code that all errors share; a mixture is `invalid_request`, which says the least. */
+  #refusal(errors: readonly RuleError[]): DulyError {
+    const codes = new Set(errors.map((error) => error.code ?? 'invalid_request'))
+    const [only] = codes
+    const code = codes.size === 1 && only !== undefined ? only : 'invalid_request'
+    const listed: readonly FieldError[] = errors.map(({ path, message }) => ({ path, message }))
+    return invalid(code, listed)
+  }
+}
+
+/** Not `push(...more)`: there may be more errors than a call takes arguments. */
+function add(errors: RuleError[], more: readonly RuleError[]): void {
+  for (const error of more) errors.push(error)
+}
+
+const unwanted: RuleError = { path: '', message: 'this call takes no body' }

@@ -1,0 +1,50 @@
+import { isUtf8 } from 'node:buffer'
+import type { FieldError } from '@duly/domain'
+import type { Captures } from './json-captures.js'
+import { type ScanIssue, type ScanPlan, scanJson } from './json-scan.js'
+
+/** A body that was read: the parsed skeleton, the texts kept as they came, and what is wrong with the text itself. */
+export interface ReadBody {
+  readonly text: string
+  readonly value: unknown
+  readonly captures: Captures
+  /** Length of what was parsed, in UTF-16 units. */
+  readonly skeletonChars: number
+  readonly errors: readonly TextError[]
+}
+
+/** A finding with the code it has alone. */
+export interface TextError extends FieldError {
+  readonly code: 'invalid_json' | 'invalid_request'
+}
+
+export type BodyReading =
+  | { readonly ok: true; readonly body: ReadBody }
+  /** Not JSON at all, or not UTF-8: there is nothing more to look at. */
+  | { readonly ok: false; readonly errors: readonly TextError[] }
+
+const positioned = ({ path, message, position, isLimit }: ScanIssue): TextError => ({
+  path,
+  message: `${message} (at character ${position})`,
+  code: isLimit ? 'invalid_request' : 'invalid_json',
+})
+
+/**
+ * Reads the bytes of a body in one strict pass. Opaque values (payloads, results) are not parsed: they stay the text
+ * that the client wrote, so big integers, -0, 1e21 and the order of keys come back byte for byte.
+ */
+export function readBody(bytes: Buffer, plan: ScanPlan): BodyReading {
+  if (bytes.length === 0) return unreadable('the body is empty')
+  if (!isUtf8(bytes)) return unreadable('the body is not valid UTF-8')
+  const text = bytes.toString('utf8')
+  const { captures, issues, fatal } = scanJson(text, plan)
+  if (fatal !== null) return { ok: false, errors: [...issues, fatal].map(positioned) }
+  const skeleton = captures.skeleton()
+  const value: unknown = JSON.parse(skeleton)
+  const errors = issues.map(positioned)
+  return { ok: true, body: { text, value, captures, skeletonChars: skeleton.length, errors } }
+}
+
+function unreadable(message: string): BodyReading {
+  return { ok: false, errors: [{ path: '', message, code: 'invalid_json' }] }
+}

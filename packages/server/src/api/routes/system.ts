@@ -1,0 +1,23 @@
+import { apiRoutes, openApiDocument } from '@duly/contract'
+import { DulyError } from '@duly/domain'
+import type { FastifyInstance } from 'fastify'
+import type { ApiContext } from '../context.js'
+import { shuttingDown } from '../wait-room.js'
+
+/** Probes and scrapers may add query parameters of their own, so these routes take anything. */
+export function registerSystem(app: FastifyInstance, { services, config, metrics, waits }: ApiContext): void {
+  const document = JSON.stringify(openApiDocument(config.version))
+  app.get(apiRoutes.healthz.path, async () => ({ status: 'ok' }))
+  app.get(apiRoutes.readyz.path, async () => {
+    if (waits.isClosing) throw shuttingDown()
+    const reason = await services.health.notReady()
+    if (reason !== null) throw new DulyError('store_unavailable', reason, { retryAfterSeconds: 1 })
+    return { status: 'ready' }
+  })
+  app.get(apiRoutes.metrics.path, async (_request, reply) =>
+    reply.header('content-type', metrics.contentType).send(await metrics.render()),
+  )
+  app.get(apiRoutes.openapi.path, async (_request, reply) =>
+    reply.header('content-type', 'application/json; charset=utf-8').send(document),
+  )
+}

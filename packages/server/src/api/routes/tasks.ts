@@ -1,0 +1,137 @@
+import type { SubmitTaskBody } from '@duly/contract'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Actor, Submitted } from '../../model.js'
+import type { ApiContext } from '../context.js'
+import { headerKeyErrors, idempotencyHeader } from '../idempotency-header.js'
+import { type Answer, mount } from '../mount.js'
+import { batchPlace, singlePlace, submissionErrors } from '../submission-rules.js'
+import { toNewTask } from '../to-new-task.js'
+import { validTraceparent } from '../traceparent.js'
+import {
+  writeAttempts,
+  writeCancelled,
+  writeEvents,
+  writeSubmitted,
+  writeSubmittedBatch,
+  writeTask,
+} from '../write-task.js'
+
+/** Until calls carry keys, the trail knows them by their request ids. */
+const actorOf = (request: FastifyRequest): Actor => ({ kind: 'api', name: request.id })
+
+const traceparentOf = (request: FastifyRequest): string | null => {
+  const header = request.headers.traceparent
+  return validTraceparent(typeof header === 'string' ? header : undefined)
+}
+
+const accepted = (json: string, replayed: boolean): Answer =>
+  replayed ? { status: 200, json, headers: { 'idempotency-replayed': 'true' } } : { status: 202, json }
+
+export function registerTasks(app: FastifyInstance, context: ApiContext): void {
+  registerSubmit(app, context)
+  registerBatch(app, context)
+  registerReads(app, context)
+  registerActions(app, context)
+}
+
+function registerSubmit(app: FastifyInstance, context: ApiContext): void {
+  const { services, config, metrics } = context
+  mount(app, context, 'submitTask', {
+    captures: [
+      { path: 'payload', opaque: true },
+      { path: 'metadata', opaque: false },
+    ],
+    rules: ({ value, captures }, request) => [
+      ...submissionErrors(value, singlePlace(captures), config.payloadMaxBytes),
+      ...headerKeyErrors(request, value),
+    ],
+    handle: async ({ body, text, captures, request }) => {
+      const task = toNewTask(body, {
+        request: text,
+        payload: captures.text('payload'),
+        metadata: captures.text('metadata'),
+        idempotencyKey: idempotencyHeader(request),
+        traceparent: traceparentOf(request),
+      })
+      const submitted = await services.intake.submit(task)
+      if (!submitted.replayed) metrics.taskSubmitted(task.taskType, task.tenant)
+      return accepted(writeSubmitted(submitted), submitted.replayed)
+    },
+  })
+}
+
+function registerBatch(app: FastifyInstance, context: ApiContext): void {
+  const { services, config, metrics } = context
+  mount(app, context, 'submitBatch', {
+    captures: [
+      { path: 'tasks[*]', opaque: false },
+      { path: 'tasks[*].payload', opaque: true },
+      { path: 'tasks[*].metadata', opaque: false },
+    ],
+    rules: ({ value, captures }, request) => [
+      ...itemsOf(value).flatMap((item, index) =>
+        submissionErrors(item, batchPlace(captures, index), config.payloadMaxBytes),
+      ),
+      ...batchHeaderErrors(request),
+    ],
+    handle: async ({ body, captures, request }) => {
+      const traceparent = traceparentOf(request)
+      const tasks = body.tasks.map((item: SubmitTaskBody, index) => {
+        const { payload, metadata } = batchPlace(captures, index)
+        const text = captures.text('tasks[*]', index) ?? ''
+        return toNewTask(item, { request: text, payload, metadata, idempotencyKey: undefined, traceparent })
+      })
+      const submitted: readonly Submitted[] = await services.intake.submitBatch(tasks)
+      submitted.forEach(({ replayed }, index) => {
+        const task = tasks[index]
+        if (task && !replayed) metrics.taskSubmitted(task.taskType, task.tenant)
+      })
+      return accepted(
+        writeSubmittedBatch(submitted),
+        submitted.every((task) => task.replayed),
+      )
+    },
+  })
+}
+
+function itemsOf(value: unknown): readonly unknown[] {
+  const tasks = typeof value === 'object' && value !== null ? (value as { readonly tasks?: unknown }).tasks : undefined
+  return Array.isArray(tasks) ? tasks : []
+}
+
+/** A batch has a key per item; a key for the whole would be dropped silently, so it is refused. */
+function batchHeaderErrors(request: FastifyRequest) {
+  if (request.headers['idempotency-key'] === undefined) return []
+  return [{ path: 'Idempotency-Key', message: 'is not taken for a batch; give each item its idempotency_key' }]
+}
+
+function registerReads(app: FastifyInstance, context: ApiContext): void {
+  const { tasks } = context.services
+  mount(app, context, 'getTask', {
+    handle: async ({ id, query, reply }) => {
+      const waitMs = Math.round((query.wait_seconds ?? 0) * 1_000)
+      if (waitMs === 0) return { status: 200, json: writeTask(await tasks.get(id)) }
+      const record = await context.waits.hold(reply.raw, (signal) => tasks.getFinished(id, waitMs, signal))
+      return { status: 200, json: writeTask(record) }
+    },
+  })
+  mount(app, context, 'listAttempts', {
+    handle: async ({ id }) => ({ status: 200, json: writeAttempts(await tasks.attempts(id)) }),
+  })
+  mount(app, context, 'listEvents', {
+    handle: async ({ id }) => ({ status: 200, json: writeEvents(await tasks.events(id)) }),
+  })
+}
+
+function registerActions(app: FastifyInstance, context: ApiContext): void {
+  const { tasks } = context.services
+  mount(app, context, 'cancelTask', {
+    handle: async ({ id, request }) => {
+      const result = await tasks.cancel(id, actorOf(request))
+      return { status: result.status === 'CANCELLED' ? 200 : 202, json: writeCancelled(result) }
+    },
+  })
+  mount(app, context, 'retryTask', {
+    handle: async ({ id, request }) => ({ status: 200, json: writeTask(await tasks.replay(id, actorOf(request))) }),
+  })
+}

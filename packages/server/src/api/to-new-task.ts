@@ -1,0 +1,59 @@
+import type { SubmitTaskBody } from '@duly/contract'
+import { defaultRetryPolicy, priorityCode } from '@duly/domain'
+import type { JsonText, NewTask } from '../model.js'
+import { hashRequest } from './canonical-text.js'
+import { parseInstant } from './instant.js'
+
+/** What a submission has beside its parsed fields: the texts as the client wrote them and the headers. */
+export interface SubmissionTexts {
+  /** The whole submission, for the hash of a keyed one. */
+  readonly request: JsonText
+  readonly payload: JsonText | undefined
+  readonly metadata: JsonText | undefined
+  readonly idempotencyKey: string | undefined
+  readonly traceparent: string | null
+}
+
+/** The tenant of a submission that names none. */
+export const defaultTenant = 'default'
+export const defaultQueue = 'default'
+export const defaultTimeoutSeconds = 300
+
+const toMs = (seconds: number): number => Math.round(seconds * 1_000)
+const optionalMs = (seconds: number | undefined): number | null => (seconds === undefined ? null : toMs(seconds))
+const optionalInstant = (text: string | null | undefined): number | null =>
+  text === null || text === undefined ? null : parseInstant(text)
+
+/** Applies the table of defaults, the only place that does. The body must have passed its schema and its rules. */
+export function toNewTask(body: SubmitTaskBody, texts: SubmissionTexts): NewTask {
+  const idempotencyKey = body.idempotency_key ?? texts.idempotencyKey ?? null
+  return {
+    tenant: (body.metadata?.tenant_id as string | undefined) ?? defaultTenant,
+    taskType: body.task_type,
+    queue: body.queue ?? defaultQueue,
+    priority: priorityCode(body.priority ?? 'medium'),
+    payload: texts.payload ?? 'null',
+    metadata: texts.metadata ?? null,
+    tags: body.tags ?? [],
+    scheduledAtMs: optionalInstant(body.scheduled_at),
+    delayMs: optionalMs(body.delay_seconds),
+    expiresAtMs: optionalInstant(body.expires_at),
+    ...retryOf(body),
+    timeoutMs: toMs(body.timeout_seconds ?? defaultTimeoutSeconds),
+    resultTtlMs: optionalMs(body.result_ttl_seconds),
+    concurrencyKey: body.concurrency_key ?? null,
+    idempotencyKey,
+    requestHash: idempotencyKey === null ? null : hashRequest(texts.request),
+    traceparent: texts.traceparent,
+  }
+}
+
+function retryOf(body: SubmitTaskBody) {
+  return {
+    maxRetries: body.max_retries ?? defaultRetryPolicy.maxRetries,
+    backoff: body.retry_backoff ?? defaultRetryPolicy.backoff,
+    jitter: body.retry_jitter ?? defaultRetryPolicy.jitter,
+    retryDelayMs: optionalMs(body.retry_delay_seconds) ?? defaultRetryPolicy.delayMs,
+    retryMaxDelayMs: optionalMs(body.retry_max_delay_seconds) ?? defaultRetryPolicy.maxDelayMs,
+  }
+}

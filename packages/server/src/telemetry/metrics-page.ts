@@ -1,0 +1,25 @@
+import { markdownTable } from '@duly/contract'
+import { maxLabelValues, otherLabel } from './label-bound.js'
+import { type MetricEntry, metricTable } from './metric-table.js'
+
+/** The text of docs/reference/metrics.md. A test keeps file and table equal. */
+export function renderMetrics(): string {
+  const rows = Object.entries(metricTable).map(([name, entry]: [string, MetricEntry]) => [
+    `\`${name}\``,
+    entry.kind,
+    entry.labels.map((label) => `\`${label}\``).join(', '),
+    entry.help,
+  ])
+  return [
+    '# Metrics',
+    '',
+    'Generated from `packages/server/src/telemetry/metric-table.ts` by `npm run generate`; do not edit.',
+    '',
+    'Each node answers `GET /metrics` in the Prometheus text format with what it saw itself; sums over the nodes are the',
+    `fleet's. Task types, tenants and queues take at most ${maxLabelValues} values each on a node; what comes later counts as`,
+    `\`${otherLabel}\`. Beside these stand the usual process metrics (memory, CPU, event-loop lag).`,
+    '',
+    ...markdownTable(['Metric', 'Kind', 'Labels', 'Meaning'], rows),
+    '',
+  ].join('\n')
+}
