@@ -12,15 +12,30 @@ export interface Room {
   readonly packages: readonly string[]
 }
 
-const services = ['intake', 'dispatch', 'timers', 'upkeep', 'tasks', 'queues', 'workers']
 const server = 'packages/server/src'
 
-const service = (name: string): Room => ({
-  name,
-  paths: [`${server}/${name}/`],
-  imports: ['ports', 'telemetry', 'model', 'domain'],
-  packages: ['node:'],
-})
+/** What everything in the server may build on. */
+const ground = ['base', 'model', 'domain']
+
+/** A service: its rules, over the themes of the store and the ports. It knows no driver. */
+function service(name: string, imports: readonly string[]): Room {
+  return {
+    name,
+    paths: [`${server}/${name}/`],
+    imports: ['store', 'ports', ...imports, ...ground],
+    packages: ['node:', 'pino'],
+  }
+}
+
+const services: readonly Room[] = [
+  service('dispatch', []),
+  // A new or due task can go straight to a waiting worker.
+  service('intake', ['dispatch']),
+  service('timers', ['dispatch']),
+  // The watchdog ends attempts as a report does.
+  service('upkeep', ['dispatch']),
+  service('tasks', []),
+]
 
 export const rooms: readonly Room[] = [
   // The wire and the rules.
@@ -33,35 +48,32 @@ export const rooms: readonly Room[] = [
     name: 'api',
     paths: [`${server}/api/`],
     imports: ['telemetry', 'model', 'contract', 'domain'],
-    packages: ['node:', 'fastify', 'ajv', 'ajv-formats', 'pino'],
+    packages: ['node:', 'fastify', 'ajv', 'ajv-formats', 'typebox'],
   },
-  ...services.map(service),
-  {
-    name: 'ports',
-    paths: [`${server}/queue/port.ts`, `${server}/store/port.ts`],
-    imports: ['model', 'domain'],
-    packages: [],
-  },
+  ...services,
+  { name: 'ports', paths: [`${server}/queue/port.ts`], imports: ['model', 'domain'], packages: [] },
+  // PostgreSQL: the store by themes, and the ready queue that is made of its indexes.
   {
     name: 'store',
-    paths: [`${server}/store/`],
-    imports: ['ports', 'telemetry', 'model', 'domain'],
+    paths: [`${server}/store/`, `${server}/queue/postgres/`],
+    imports: ['ports', ...ground],
     packages: ['node:', 'pg'],
   },
-  { name: 'queue', paths: [`${server}/queue/`], imports: ['ports', 'store', 'model', 'domain'], packages: ['node:'] },
+  { name: 'coordination', paths: [`${server}/coordination/`], imports: ['store', ...ground], packages: ['pg', 'pino'] },
   {
     name: 'telemetry',
     paths: [`${server}/telemetry/`],
-    imports: ['domain'],
+    imports: ['contract', ...ground],
     packages: ['node:', 'pino', 'prom-client'],
   },
+  { name: 'base', paths: [`${server}/base/`], imports: ['domain'], packages: ['node:', 'pino'] },
   { name: 'model', paths: [`${server}/model.ts`], imports: ['domain'], packages: [] },
 
-  // What puts it together.
+  // What reads the configuration and makes concrete things, and what it is reached through.
   {
     name: 'node',
     paths: [`${server}/node.ts`, `${server}/node/`],
-    imports: ['api', ...services, 'ports', 'store', 'queue', 'telemetry', 'model', 'contract', 'domain'],
+    imports: ['api', ...services.map(({ name }) => name), 'coordination', 'store', 'ports', 'telemetry', ...ground],
     packages: ['node:', 'pino'],
   },
   { name: 'server', paths: [`${server}/index.ts`], imports: ['node', 'store', 'telemetry', 'model'], packages: [] },
