@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { cleanUpLater } from '../support/clean-up.js'
 import { createDatabase } from '../support/database.js'
-import { startServer, startWorker, type TestServer, untilReady } from '../support/processes.js'
+import { startServer, startWorker, type TestServer } from '../support/processes.js'
 import type { TestProcess } from '../support/test-process.js'
 import { check } from './checker/check.js'
 import type { Call } from './checker/client-log.js'
@@ -29,58 +29,63 @@ export interface ScenarioOptions {
   /** A database of its own by default; one that the test stops and starts otherwise. */
   readonly databaseUrl?: string
   readonly serverEnv?: Readonly<Record<string, string>>
+  /** One by default. */
+  readonly servers?: number
 }
 
-/** One server, any number of workers, the logs that they leave, and the checker at the end. */
+/** Servers, any number of workers, the logs that they leave, and the checker at the end. */
 export class Scenario {
   readonly databaseUrl: string
   readonly handlerLogFile: string
   /** Every process that was ever started here. */
   readonly processes: TestProcess[] = []
   readonly #serverEnv: Readonly<Record<string, string>>
-  #server: TestServer
+  readonly #servers: TestServer[] = []
 
-  private constructor(parts: {
-    databaseUrl: string
-    folder: string
-    server: TestServer
-    serverEnv: Readonly<Record<string, string>>
-  }) {
-    this.databaseUrl = parts.databaseUrl
-    this.handlerLogFile = join(parts.folder, 'handlers.jsonl')
-    this.#server = parts.server
-    this.#serverEnv = parts.serverEnv
-    this.processes.push(parts.server.process)
+  private constructor(databaseUrl: string, folder: string, serverEnv: Readonly<Record<string, string>>) {
+    this.databaseUrl = databaseUrl
+    this.handlerLogFile = join(folder, 'handlers.jsonl')
+    this.#serverEnv = serverEnv
   }
 
-  static async start({ databaseUrl, serverEnv = {} }: ScenarioOptions = {}): Promise<Scenario> {
+  /** Starts the servers on one store, one after the other, and waits until each is ready. */
+  static async start({ databaseUrl, serverEnv = {}, servers = 1 }: ScenarioOptions = {}): Promise<Scenario> {
     const folder = await mkdtemp(join(tmpdir(), 'duly-chaos-'))
     cleanUpLater(() => rm(folder, { recursive: true, force: true }))
-    const url = databaseUrl ?? (await createDatabase()).url
-    const server = await startServer({ databaseUrl: url, env: serverEnv })
-    return new Scenario({ databaseUrl: url, folder, server, serverEnv })
+    const scenario = new Scenario(databaseUrl ?? (await createDatabase()).url, folder, serverEnv)
+    for (let index = 0; index < servers; index += 1) await scenario.restartServer(index)
+    return scenario
   }
 
+  /** The address of the first server. */
   get url(): string {
-    return this.#server.url
+    return this.urlOf(0)
   }
 
   get server(): TestProcess {
-    return this.#server.process
+    return this.serverAt(0)
   }
 
   get handlerLog(): readonly HandlerRecord[] {
     return readHandlerLog(this.handlerLogFile)
   }
 
-  /** Starts the server again, on the same port, and waits until it is ready. */
-  async restartServer(): Promise<void> {
-    this.#server = await startServer({ databaseUrl: this.databaseUrl, port: this.#server.port, env: this.#serverEnv })
-    this.processes.push(this.#server.process)
+  urlOf(index: number): string {
+    return this.#serverOf(index).url
   }
 
-  untilReady(limitMs?: number): Promise<void> {
-    return untilReady(this.server, this.url, limitMs)
+  serverAt(index: number): TestProcess {
+    return this.#serverOf(index).process
+  }
+
+  /** Starts a server again, on the same port, and waits until it is ready. */
+  async restartServer(index = 0): Promise<void> {
+    const before = this.#servers[index]
+    const place = before ? { port: before.port } : {}
+    const name = `server ${index}`
+    const server = await startServer({ databaseUrl: this.databaseUrl, env: this.#serverEnv, name, ...place })
+    this.#servers[index] = server
+    this.processes.push(server.process)
   }
 
   /** @param url where it finds the server; a proxy perhaps */
@@ -129,6 +134,12 @@ export class Scenario {
     } finally {
       await client.end()
     }
+  }
+
+  #serverOf(index: number): TestServer {
+    const server = this.#servers[index]
+    if (!server) throw new Error(`there is no server ${index}`)
+    return server
   }
 
   async #untilNone(text: string, limitMs: number): Promise<void> {
