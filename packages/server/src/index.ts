@@ -1,1 +1,14 @@
-export {}
+export { type ConfigSources, describeConfig, type Role, resolveConfig, type ServerConfig } from './node/config.js'
+export { flagOf, renderConfiguration, type SettingName, settings } from './node/settings.js'
+export { type NodeOptions, type RunningNode, startNode } from './node/start-node.js'
+export { version } from './node/version.js'
+export {
+  type MigrateOptions,
+  MigrationError,
+  type MigrationStatus,
+  migrate,
+  migrationStatus,
+  verifyMigrations,
+} from './store/migrations.js'
+export { renderMetrics } from './telemetry/index.js'
+export { createLogger, type Logger } from './telemetry/logger.js'

@@ -1,0 +1,73 @@
+import type { Clock } from '@duly/domain'
+import type { Logger } from 'pino'
+
+export interface DutyOptions {
+  readonly name: string
+  readonly clock: Clock
+  readonly log: Logger
+  /** One pass. Answers in how many ms the next one is wanted. An error is logged and the pass tried again. */
+  readonly runOnce: (signal: AbortSignal) => Promise<number>
+  /** Pause after a failed pass, ms. */
+  readonly retryMs: number
+}
+
+/** One background duty: passes one after the other, asleep in between, woken early by `wake`. Never ends by an error. */
+export class Duty {
+  readonly #options: DutyOptions
+  #stopping = new AbortController()
+  #sleeping: AbortController | null = null
+  #woken = false
+  #running: Promise<void> | null = null
+  #failing = false
+
+  constructor(options: DutyOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    if (this.#running) return
+    this.#stopping = new AbortController()
+    this.#running = this.#run(this.#stopping.signal)
+  }
+
+  /** Asks for a pass at once (after the one that is under way, if any). */
+  wake(): void {
+    this.#woken = true
+    this.#sleeping?.abort()
+  }
+
+  /** Resolves when the pass under way has ended. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    this.#sleeping?.abort()
+    await this.#running
+    this.#running = null
+  }
+
+  async #run(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      this.#woken = false
+      const pauseMs = await this.#pass(stop)
+      if (this.#woken || stop.aborted) continue
+      this.#sleeping = new AbortController()
+      await this.#options.clock.sleep(pauseMs, this.#sleeping.signal)
+      this.#sleeping = null
+    }
+  }
+
+  async #pass(stop: AbortSignal): Promise<number> {
+    const { name, log, retryMs, runOnce } = this.#options
+    try {
+      const pauseMs = await runOnce(stop)
+      if (this.#failing) log.info({ duty: name }, 'duty works again')
+      this.#failing = false
+      return pauseMs
+    } catch (error) {
+      // one line per outage, not one per pass
+      if (!this.#failing) log.warn({ duty: name, err: error }, 'duty failed; trying again')
+      this.#failing = true
+      this.#woken = false
+      return retryMs
+    }
+  }
+}

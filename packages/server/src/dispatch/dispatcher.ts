@@ -1,0 +1,338 @@
+import { type Clock, DulyError, gates, type Lane, type LaneGrant, LaneSelector, laneKey, type Uuid } from '@duly/domain'
+import type { Logger } from 'pino'
+import { groupBy } from '../base/group-by.js'
+import { randomToken } from '../base/random.js'
+import type { PollRequest } from '../model.js'
+import type { LaneTake, ReadyQueue, TakenTask } from '../queue/port.js'
+import type { SessionStore } from '../store/session-store.js'
+import { LaneDirectory, type LaneEntry } from './lane-directory.js'
+import type { Profile } from './profile.js'
+import type { OpenPoll, SessionState } from './session-state.js'
+import type { Sessions } from './sessions.js'
+
+export interface DispatcherOptions {
+  readonly queue: ReadyQueue
+  readonly store: SessionStore
+  readonly sessions: Sessions
+  readonly clock: Clock
+  readonly storeNowMs: () => number
+  readonly log: Logger
+  readonly onTaken: (tasks: readonly TakenTask[], tookMs: number) => void
+}
+
+/** A waiting worker's slot, kept for a task that is being committed. */
+export interface Reservation {
+  readonly session: Uuid
+  readonly token: bigint
+  /** The commit's word: the task as it was handed off, or null when it was not. */
+  settle(task: TakenTask | null): void
+}
+
+/** The most tasks of one claim. */
+const claimLimit = 500
+const laneLimit = 10_000
+const setAsideLimit = 1_000
+
+interface Round {
+  readonly entry: LaneEntry
+  readonly take: LaneTake
+  readonly version: number
+}
+
+/**
+ * Waiting polls meet ready tasks. One claim at a time for each profile serves all polls of this node that serve the same;
+ * which lanes get how many of the free slots is the selector's decision, and the claim itself is the queue's.
+ */
+export class Dispatcher {
+  readonly #options: DispatcherOptions
+  readonly #directory = new LaneDirectory()
+  readonly #selector: LaneSelector
+  /** Sessions with an open poll, by what they serve. */
+  readonly #waiting = new Map<Profile, Set<SessionState>>()
+  readonly #claiming = new Set<Profile>()
+  readonly #again = new Set<Profile>()
+  #isClosed = false
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options
+    this.#selector = new LaneSelector()
+  }
+
+  /** Waits for tasks for the session, at most `waitMs`; what was not acknowledged comes first. */
+  async poll(state: SessionState, request: PollRequest, signal: AbortSignal): Promise<readonly TakenTask[]> {
+    if (this.#isClosed) throw new DulyError('shutting_down', 'This node is shutting down.', { retryAfterSeconds: 1 })
+    this.#options.sessions.acknowledge(state, request.received)
+    if (request.received < state.grants.highestSent) await this.repeat(state, request.received)
+    return new Promise((resolve) => {
+      let timer: NodeJS.Timeout | undefined
+      const poll: OpenPoll = {
+        slots: request.slots,
+        hurry: request.waitMs <= 0 || request.slots === 0,
+        answer: (tasks) => {
+          clearTimeout(timer)
+          signal.removeEventListener('abort', gone)
+          this.#waiting.get(state.profile)?.delete(state)
+          resolve(tasks)
+        },
+      }
+      const gone = (): void => {
+        state.abandon(poll)
+        poll.answer([])
+      }
+      if (signal.aborted) return resolve([])
+      signal.addEventListener('abort', gone, { once: true })
+      this.#enter(state, poll)
+      timer = setTimeout(() => state.hurry(), request.waitMs)
+    })
+  }
+
+  #enter(state: SessionState, poll: OpenPoll): void {
+    const isQuick = poll.hurry
+    if (isQuick && poll.slots > 0) {
+      // a poll that does not wait still gets one claim
+      poll.hurry = false
+      state.open(poll)
+      this.#wait(state)
+      setImmediate(() => setImmediate(() => state.hurry()))
+      return
+    }
+    state.open(poll)
+    this.#wait(state)
+  }
+
+  #wait(state: SessionState): void {
+    if (state.free === 0) return
+    const waiting = this.#waiting.get(state.profile) ?? new Set()
+    this.#waiting.set(state.profile, waiting.add(state))
+    this.#kick(state.profile)
+  }
+
+  /** Gives out again what the store granted to the session and the worker did not acknowledge. */
+  async repeat(state: SessionState, received: number): Promise<void> {
+    const tasks = await this.#options.store.repeat(state.row.id, received)
+    if (tasks.length === 0) state.grants.nothingAbove(received)
+    state.refill(tasks)
+  }
+
+  /** Looks for grants of the session that this node never saw. */
+  async heal(state: SessionState, lastGrant = 0): Promise<void> {
+    state.grants.known(lastGrant)
+    await this.repeat(state, state.received)
+  }
+
+  /**
+   * A slot of a waiting worker for a task that is about to be committed, if its lane has no backlog and nothing else waits
+   * for that worker; else null.
+   */
+  reserve(task: { queue: string; taskType: string; tenant: string }): Reservation | null {
+    if (this.#isClosed) return null
+    for (const [profile, waiting] of this.#waiting) {
+      if (waiting.size === 0 || !profile.serves(task) || this.#claiming.has(profile)) continue
+      if (!this.#directory.isIdleFor(profile)) continue
+      for (const state of waiting) {
+        if (state.free === 0) continue
+        // the next task goes to the next worker
+        waiting.delete(state)
+        waiting.add(state)
+        state.promise(1)
+        return { session: state.row.id, token: randomToken(), settle: (taken) => this.#settle(state, taken) }
+      }
+    }
+    return null
+  }
+
+  #settle(state: SessionState, taken: TakenTask | null): void {
+    if (taken) this.#options.onTaken([taken], 0)
+    state.fulfil(1, taken ? [taken] : [])
+    this.#afterPromise(state)
+  }
+
+  #afterPromise(state: SessionState): void {
+    if (state.promised === 0 && state.grants.hasGap()) {
+      state.grants.known(0)
+      void this.heal(state).catch(() => this.#options.sessions.doubt(state))
+    }
+    if (state.free > 0) this.#wait(state)
+  }
+
+  /** Tasks became ready in these lanes. */
+  ready(lanes: Iterable<Lane>): void {
+    const queues = new Set<string>()
+    for (const lane of lanes) {
+      this.#directory.mark(lane)
+      queues.add(lane.queue)
+    }
+    this.#kickQueues(queues)
+  }
+
+  /** Another node says that these queues got tasks. */
+  async readyElsewhere(queues: readonly string[]): Promise<void> {
+    const wanted = new Set([...this.#waitingProfiles()].flatMap((profile) => profile.queues))
+    await this.#lookAt(queues.filter((queue) => wanted.has(queue)))
+  }
+
+  /** The slow look: finds what no hint told of. Does nothing while no poll waits. */
+  async look(): Promise<void> {
+    const queues = new Set([...this.#waitingProfiles()].flatMap((profile) => profile.queues))
+    await this.#lookAt([...queues])
+    await this.#setAside()
+  }
+
+  async #lookAt(queues: readonly string[]): Promise<void> {
+    if (queues.length === 0) return
+    const version = this.#directory.version
+    const lanes = await this.#options.queue.lanes(queues, laneLimit)
+    this.#directory.replace(queues, lanes, version)
+    this.#kickQueues(new Set(queues))
+  }
+
+  /** Lanes that a filtered take left short though they have tasks: tasks that these workers do not serve are in the way. */
+  async #setAside(): Promise<void> {
+    for (const profile of this.#waitingProfiles()) {
+      for (const entry of this.#directory.lanesFor(profile)) {
+        if (!entry.isShort || entry.lane.gate !== gates.none) continue
+        entry.isShort = false
+        await this.#options.queue.setAside(entry.lane, profile.taskTypes, setAsideLimit)
+      }
+    }
+  }
+
+  /** Answers all polls and takes nothing new. */
+  close(): void {
+    this.#isClosed = true
+    for (const waiting of [...this.#waiting.values()]) for (const state of [...waiting]) state.hurry()
+  }
+
+  /** Polls that wait now. */
+  get waitingPolls(): number {
+    let count = 0
+    for (const waiting of this.#waiting.values()) count += waiting.size
+    return count
+  }
+
+  drop(state: SessionState): void {
+    this.#waiting.get(state.profile)?.delete(state)
+    state.close()
+  }
+
+  *#waitingProfiles(): Generator<Profile> {
+    for (const [profile, waiting] of this.#waiting) {
+      if (waiting.size > 0) yield profile
+      else if (!this.#claiming.has(profile)) this.#waiting.delete(profile)
+    }
+  }
+
+  #kickQueues(queues: ReadonlySet<string>): void {
+    for (const profile of this.#waitingProfiles()) {
+      if (profile.queues.some((queue) => queues.has(queue))) this.#kick(profile)
+    }
+  }
+
+  #kick(profile: Profile): void {
+    if (this.#claiming.has(profile)) {
+      this.#again.add(profile)
+      return
+    }
+    if (this.#directory.isIdleFor(profile)) return
+    this.#claiming.add(profile)
+    // polls of the same turn join this claim
+    setImmediate(() => void this.#claim(profile))
+  }
+
+  async #claim(profile: Profile): Promise<void> {
+    try {
+      do this.#again.delete(profile)
+      while ((await this.#round(profile)) || this.#again.has(profile))
+    } catch (error) {
+      this.#options.log.debug({ err: error }, 'claim failed; the slow look tries again')
+    } finally {
+      this.#claiming.delete(profile)
+    }
+  }
+
+  /** One claim; true when another one is worth it. */
+  async #round(profile: Profile): Promise<boolean> {
+    const states = [...(this.#waiting.get(profile) ?? [])].filter((state) => state.free > 0)
+    const slots = spread(states, claimLimit)
+    if (slots.length === 0) return false
+    const rounds = this.#plan(profile, slots)
+    if (rounds.length === 0) return false
+    const { queue, clock, onTaken } = this.#options
+    const promised = countBySession(rounds)
+    for (const state of states) state.promise(promised.get(state.row.id) ?? 0)
+    const beganMs = clock.monotonicMs()
+    let tasks: readonly TakenTask[] = []
+    try {
+      tasks = await queue.take({
+        takes: rounds.map((round) => round.take),
+        taskTypes: profile.taskTypes,
+        received: new Map(states.map((state) => [state.row.id, state.received])),
+        token: randomToken(),
+      })
+      this.#learn(rounds, tasks)
+      if (tasks.length > 0) onTaken(tasks, clock.monotonicMs() - beganMs)
+    } finally {
+      const taken = groupBy(tasks, (task) => task.session)
+      for (const state of states) {
+        state.fulfil(promised.get(state.row.id) ?? 0, taken.get(state.row.id) ?? [])
+        this.#afterPromise(state)
+      }
+    }
+    return true
+  }
+
+  #plan(profile: Profile, slots: readonly Uuid[]): Round[] {
+    const entries = new Map<Lane, LaneEntry>()
+    const offers = this.#directory.lanesFor(profile).map((entry) => {
+      entries.set(entry.lane, entry)
+      // a session holds at most one suspect, so that a poison task takes no neighbour with it
+      return { lane: entry.lane, available: entry.lane.gate === gates.suspect ? 1 : claimLimit }
+    })
+    const nowMs = this.#options.clock.monotonicMs()
+    let first = 0
+    return this.#selector.select(offers, slots.length).map(({ lane, count }: LaneGrant) => {
+      const entry = entries.get(lane) as LaneEntry
+      const sessions = slots.slice(first, first + count)
+      first += count
+      return { entry, version: entry.version, take: { lane, sessions, fromMs: this.#directory.startOf(entry, nowMs) } }
+    })
+  }
+
+  #learn(rounds: readonly Round[], tasks: readonly TakenTask[]): void {
+    const found = new Map<string, { count: number; lastReadyAtMs: number }>()
+    for (const task of tasks) {
+      const key = laneKey(task)
+      const sum = found.get(key) ?? { count: 0, lastReadyAtMs: 0 }
+      found.set(key, { count: sum.count + 1, lastReadyAtMs: Math.max(sum.lastReadyAtMs, task.readyAtMs) })
+    }
+    for (const { entry, take, version } of rounds) {
+      const { count, lastReadyAtMs } = found.get(laneKey(take.lane)) ?? { count: 0, lastReadyAtMs: 0 }
+      if (count < take.sessions.length) {
+        this.#selector.refund(take.lane, take.sessions.length - count)
+        this.#directory.foundShort(entry, { version, fromMs: take.fromMs })
+      } else this.#directory.found(entry, lastReadyAtMs, this.#options.storeNowMs())
+    }
+  }
+}
+
+/** One entry a free slot, one worker after the other, so that no worker takes all while others idle. */
+function spread(states: readonly SessionState[], limit: number): Uuid[] {
+  const left = states.map((state) => ({ id: state.row.id, free: state.free }))
+  const slots: Uuid[] = []
+  for (let open = left; open.length > 0 && slots.length < limit; open = open.filter((entry) => entry.free > 0)) {
+    for (const entry of open) {
+      if (slots.length === limit) break
+      slots.push(entry.id)
+      entry.free--
+    }
+  }
+  return slots
+}
+
+function countBySession(rounds: readonly Round[]): Map<Uuid, number> {
+  const counts = new Map<Uuid, number>()
+  for (const { take } of rounds) {
+    for (const session of take.sessions) counts.set(session, (counts.get(session) ?? 0) + 1)
+  }
+  return counts
+}

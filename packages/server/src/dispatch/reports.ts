@@ -1,0 +1,241 @@
+import { type Clock, decodeLease, gates, judgeFailure, judgeSnooze, type Uuid } from '@duly/domain'
+import { Batcher } from '../base/batcher.js'
+import type { Report, ReportResult } from '../model.js'
+import type { AttemptStore, Fence, Finish, Judged, Landed, Reopen } from '../store/attempt-store.js'
+import type { Attempts } from './attempts.js'
+import { sessionActor } from './profile.js'
+import type { SessionState } from './session-state.js'
+
+interface Item {
+  readonly fence: Fence
+  readonly report: Report
+  readonly workerName: string
+}
+
+export interface ReportsOptions {
+  readonly store: AttemptStore
+  readonly attempts: Attempts
+  readonly clock: Clock
+  readonly random: () => number
+  /** Batches of reports under way at once. */
+  readonly lanes: number
+  readonly onBatch?: (size: number, tookMs: number) => void
+}
+
+/** Reports of workers: each counts only for the attempt whose lease it holds (I4). Concurrent ones share a statement. */
+export class Reports {
+  readonly #options: ReportsOptions
+  readonly #batcher: Batcher<Item, ReportResult>
+
+  constructor(options: ReportsOptions) {
+    this.#options = options
+    this.#batcher = new Batcher({
+      maxItems: 500,
+      maxBytes: 8 * 1024 * 1024,
+      sizeOf: ({ report }) => (report.outcome === 'succeeded' ? (report.result?.length ?? 0) : 1_000),
+      lanes: options.lanes,
+      run: (items) => this.#apply(items),
+    })
+  }
+
+  /** One result a report, in order. */
+  async report(state: SessionState, reports: readonly Report[]): Promise<ReportResult[]> {
+    return Promise.all(
+      reports.map((report): ReportResult | Promise<ReportResult> => {
+        const lease = decodeLease(report.lease)
+        if (!lease) return { id: report.id, accepted: false, code: 'lease_lost' }
+        const fence = { id: report.id, session: state.row.id, ...lease }
+        return this.#batcher.add({ fence, report, workerName: state.row.name })
+      }),
+    )
+  }
+
+  drained(): Promise<void> {
+    return this.#batcher.drained()
+  }
+
+  async #apply(items: readonly Item[]): Promise<ReportResult[]> {
+    const beganMs = this.#options.clock.monotonicMs()
+    const landed = new Map<Uuid, { attempt: number; task: Landed }>()
+    const note = (rows: readonly { fence: Fence }[], tasks: ReadonlyMap<Uuid, Landed>): void => {
+      for (const { fence } of rows) {
+        const task = tasks.get(fence.id)
+        if (task) landed.set(fence.id, { attempt: fence.attempt, task })
+      }
+    }
+    const succeeded = items.flatMap(success)
+    if (succeeded.length > 0) note(succeeded, await this.#options.attempts.finish(succeeded))
+    const others = items.filter((item) => item.report.outcome !== 'succeeded')
+    if (others.length > 0) {
+      const { finishes, reopens } = await this.#judge(others)
+      if (finishes.length > 0) note(finishes, await this.#options.attempts.finish(finishes))
+      if (reopens.length > 0) note(reopens, await this.#options.attempts.reopen(reopens))
+    }
+    const missing = items.filter((item) => landed.get(item.fence.id)?.attempt !== item.fence.attempt)
+    const repeated = missing.length > 0 ? await this.#repeated(missing) : new Map<string, ReportResult>()
+    this.#options.onBatch?.(items.length, this.#options.clock.monotonicMs() - beganMs)
+    return items.map(({ fence }) => {
+      const { id, attempt } = fence
+      const done = landed.get(id)
+      if (done?.attempt === attempt) return { id, accepted: true, status: done.task.status }
+      return repeated.get(`${id} ${attempt}`) ?? { id, accepted: false, code: 'lease_lost' }
+    })
+  }
+
+  /** A report whose first answer was lost is answered as it was then. */
+  async #repeated(items: readonly Item[]): Promise<Map<string, ReportResult>> {
+    const ended = await this.#options.store.ended(items.map((item) => item.fence))
+    return new Map(ended.map(({ id, attempt, status }) => [`${id} ${attempt}`, { id, accepted: true, status }]))
+  }
+
+  async #judge(items: readonly Item[]): Promise<{ finishes: Finish[]; reopens: Reopen[] }> {
+    const judged = new Map(
+      (await this.#options.store.judgeReported(items.map((item) => item.fence))).map((row) => [row.id, row]),
+    )
+    const finishes: Finish[] = []
+    const reopens: Reopen[] = []
+    for (const item of items) {
+      const row = judged.get(item.fence.id)
+      if (!row) continue
+      const end = this.#decide(item, row)
+      if ('result' in end) finishes.push(end)
+      else reopens.push(end)
+    }
+    return { finishes, reopens }
+  }
+
+  #decide(item: Item, row: Judged): Finish | Reopen {
+    const { report } = item
+    const base = baseOf(item, row)
+    switch (report.outcome) {
+      case 'failed': {
+        const { error, timedOut } = report
+        return failed({ ...base, error, attemptOutcome: timedOut ? 'timed_out' : 'failed' }, row, {
+          retryable: report.retryable,
+          retryAfterMs: report.retryAfterMs,
+          transition: timedOut ? 'time_out' : 'retry',
+          random: this.#options.random,
+        })
+      }
+      case 'snoozed': {
+        const verdict = judgeSnooze(row)
+        if (verdict.kind === 'exhaust') {
+          const error = { class: 'TooManySnoozes', message: `Snoozed ${row.snoozes} times.`, stack: null }
+          return { ...base, status: 'DEAD', result: null, transition: 'exhaust', error, attemptOutcome: 'snoozed' }
+        }
+        return {
+          ...base,
+          ...verdict,
+          status: 'SCHEDULED',
+          delayMs: report.delayMs,
+          transition: 'snooze',
+          attemptOutcome: 'snoozed',
+        }
+      }
+      case 'released':
+        return {
+          ...base,
+          status: 'PENDING',
+          delayMs: null,
+          releases: row.releases + 1,
+          transition: 'release',
+          attemptOutcome: 'released',
+        }
+      case 'cancelled':
+        return cancelled(base, row)
+      case 'succeeded':
+        throw new Error('successes are not judged')
+    }
+  }
+}
+
+/** Only a task whose cancellation was asked for can end cancelled; a worker that gives up by itself has failed. */
+function cancelled(base: ReturnType<typeof baseOf>, row: Judged): Finish {
+  if (row.cancelRequested)
+    return { ...base, status: 'CANCELLED', result: null, transition: 'stop', attemptOutcome: 'cancelled' }
+  const error = {
+    class: 'CancelledByWorker',
+    message: 'The worker gave the task up although nobody cancelled it.',
+    stack: null,
+  }
+  return { ...base, status: 'FAILED', result: null, transition: 'fail', error, attemptOutcome: 'failed' }
+}
+
+/** The end of a failed attempt, as `judgeFailure` decides it; shared by reports and the watchdog. */
+export function failed(
+  base: Omit<Reopen, 'status' | 'delayMs' | 'transition'>,
+  row: Judged,
+  failure: { retryable: boolean; retryAfterMs: number | null; transition: 'retry' | 'time_out'; random: () => number },
+): Finish | Reopen {
+  const {
+    maxRetries,
+    backoff,
+    jitter,
+    retryDelayMs: delayMs,
+    retryMaxDelayMs: maxDelayMs,
+    previousDelayMs,
+    failures,
+  } = row
+  const policy = { maxRetries, backoff, jitter, delayMs, maxDelayMs }
+  const { retryable, retryAfterMs } = failure
+  const verdict = judgeFailure({ policy, failures, retryable, retryAfterMs, previousDelayMs }, failure.random)
+  switch (verdict.kind) {
+    case 'retry':
+      return {
+        ...base,
+        status: 'RETRYING',
+        failures: verdict.failures,
+        delayMs: verdict.delayMs,
+        transition: failure.transition,
+      }
+    case 'fail':
+      return { ...base, status: 'FAILED', result: null, failures: verdict.failures, transition: 'fail' }
+    case 'exhaust':
+      return {
+        ...base,
+        status: 'DEAD',
+        result: null,
+        failures: verdict.failures,
+        transition: failure.transition === 'time_out' ? 'time_out' : 'exhaust',
+      }
+  }
+}
+
+function baseOf({ fence, workerName }: Item, row: Judged) {
+  const { failures, crashes, undelivered, snoozes, releases } = row
+  return {
+    fence,
+    condition: 'none' as const,
+    actor: sessionActor(fence.session),
+    reason: null,
+    workerName,
+    error: null,
+    failures,
+    crashes,
+    undelivered,
+    snoozes,
+    releases,
+    gate: crashes + undelivered > 0 ? gates.suspect : gates.none,
+  }
+}
+
+function success({ fence, report, workerName }: Item): Finish[] {
+  if (report.outcome !== 'succeeded') return []
+  return [
+    {
+      fence,
+      condition: 'none',
+      transition: 'succeed',
+      actor: sessionActor(fence.session),
+      reason: null,
+      workerName,
+      error: null,
+      failures: null,
+      crashes: null,
+      undelivered: null,
+      attemptOutcome: null,
+      status: 'SUCCEEDED',
+      result: report.result,
+    },
+  ]
+}

@@ -1,0 +1,110 @@
+import type { TakenTask } from '../queue/port.js'
+import type { SessionRow } from '../store/session-store.js'
+import { GrantLog } from './grant-log.js'
+import type { Profile } from './profile.js'
+
+/** A poll that waits for tasks. */
+export interface OpenPoll {
+  readonly slots: number
+  /** Answer as soon as nothing is promised to the session any more, with or without tasks. */
+  hurry: boolean
+  readonly answer: (tasks: readonly TakenTask[]) => void
+}
+
+/**
+ * What this node knows of a live session. Tasks that were committed for it while no poll was open wait in the mailbox for
+ * the next one: they are leased already, and cost slots of it.
+ */
+export class SessionState {
+  readonly row: SessionRow
+  readonly profile: Profile
+  readonly grants: GrantLog
+  /** Highest grant that the worker acknowledged. */
+  received: number
+  /** When the store last said that the session lives (monotonic ms). */
+  confirmedAtMs: number
+  #poll: OpenPoll | null = null
+  #mailbox: TakenTask[] = []
+  #promised = 0
+  /** Leases whose cancellation or loss the worker was told. */
+  readonly told = new Set<string>()
+
+  constructor(row: SessionRow, profile: Profile, options: { received: number; confirmedAtMs: number }) {
+    this.row = row
+    this.profile = profile
+    this.received = options.received
+    this.confirmedAtMs = options.confirmedAtMs
+    this.grants = new GrantLog(row.lastGrant)
+  }
+
+  /** Slots of the open poll that are not spoken for. */
+  get free(): number {
+    return this.#poll === null || this.#poll.hurry
+      ? 0
+      : Math.max(0, this.#poll.slots - this.#mailbox.length - this.#promised)
+  }
+
+  /** Claims and hand-offs under way for this session. */
+  get promised(): number {
+    return this.#promised
+  }
+
+  /** Opens a poll; one that was open is answered empty. */
+  open(poll: OpenPoll): void {
+    this.close()
+    this.#poll = poll
+    this.settle()
+  }
+
+  /** Answers the open poll with what there is. */
+  close(): void {
+    const poll = this.#poll
+    this.#poll = null
+    poll?.answer(this.#takeMailbox())
+  }
+
+  /** Forgets a poll whose client went away; what is in the mailbox stays. */
+  abandon(poll: OpenPoll): void {
+    if (this.#poll === poll) this.#poll = null
+  }
+
+  /** Waits no longer than for what is under way. */
+  hurry(): void {
+    if (this.#poll === null) return
+    this.#poll.hurry = true
+    this.settle()
+  }
+
+  promise(slots: number): void {
+    this.#promised += slots
+  }
+
+  /** Takes back a promise of `slots`, of which `tasks` came true. */
+  fulfil(slots: number, tasks: readonly TakenTask[]): void {
+    this.#promised -= slots
+    for (const task of tasks) {
+      this.grants.add(task.grant)
+      this.#mailbox.push(task)
+    }
+    this.settle()
+  }
+
+  /** Replaces the mailbox by what the store says was granted and not acknowledged. */
+  refill(tasks: readonly TakenTask[]): void {
+    this.#mailbox = [...tasks]
+    for (const task of tasks) this.grants.add(task.grant)
+    this.settle()
+  }
+
+  settle(): void {
+    if (this.#poll === null) return
+    if (this.#mailbox.length > 0 || (this.#poll.hurry && this.#promised === 0)) this.close()
+  }
+
+  #takeMailbox(): TakenTask[] {
+    const tasks = this.#mailbox
+    this.#mailbox = []
+    for (const task of tasks) this.grants.sent(task.grant)
+    return tasks
+  }
+}

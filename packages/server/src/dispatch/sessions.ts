@@ -1,0 +1,266 @@
+import { type Clock, DulyError, encodeLease, type IdMinter, type Uuid } from '@duly/domain'
+import { Batcher } from '../base/batcher.js'
+import { groupBy } from '../base/group-by.js'
+import type { HeartbeatAnswer, HeartbeatRequest, WorkerRegistration, WorkerSession } from '../model.js'
+import type { BeatAnswer, HeldLease, ProgressWrite, SessionStore } from '../store/session-store.js'
+import { Profile } from './profile.js'
+import { SessionState } from './session-state.js'
+
+export interface SessionsOptions {
+  readonly store: SessionStore
+  readonly minter: IdMinter
+  readonly clock: Clock
+  readonly heartbeatMs: number
+  readonly leaseMs: number
+  /** Called when a session is gone for this node: its polls are answered and its promises end. */
+  readonly onLost: (state: SessionState) => void
+  /** Called when the store has given grants that this node never saw. */
+  readonly onGap: (state: SessionState) => void
+}
+
+interface Beating {
+  readonly state: SessionState
+  readonly request: HeartbeatRequest
+}
+
+interface BeatResult {
+  readonly answer: BeatAnswer | null
+  readonly held: readonly HeldLease[]
+}
+
+/** Sessions kept in memory at most; beyond, the ones without an open poll are forgotten and loaded again when needed. */
+const maxStates = 20_000
+const maxTold = 10_000
+
+/** Live sessions as this node knows them, and their heartbeats. */
+export class Sessions {
+  readonly #options: SessionsOptions
+  readonly #states = new Map<Uuid, SessionState>()
+  readonly #profiles = new Map<string, Profile>()
+  readonly #loading = new Map<Uuid, Promise<SessionState>>()
+  readonly #unsaved = new Map<Uuid, number>()
+  readonly #sleepers = new Map<Uuid, Set<() => void>>()
+  readonly #beats: Batcher<Beating, BeatResult>
+
+  constructor(options: SessionsOptions) {
+    this.#options = options
+    this.#beats = new Batcher({
+      maxItems: 500,
+      maxBytes: Number.POSITIVE_INFINITY,
+      lanes: 1,
+      run: (beats) => this.#beatAll(beats),
+    })
+  }
+
+  /** Opens a session. The lease is three heartbeats, unless the defaults say otherwise. */
+  async register(registration: WorkerRegistration): Promise<WorkerSession> {
+    const { store, minter } = this.#options
+    const heartbeatMs = registration.heartbeatMs ?? this.#options.heartbeatMs
+    const leaseMs = registration.heartbeatMs === null ? this.#options.leaseMs : registration.heartbeatMs * 3
+    const { name, host, version, queues, taskTypes, slots } = registration
+    const id = minter.mint()
+    const row = { id, name, queues, taskTypes, tenant: null, slots, heartbeatMs, leaseMs }
+    await store.register({ ...row, host, version })
+    this.#remember(
+      new SessionState({ ...row, draining: false, lastGrant: 0, received: 0 }, this.#profile(row), this.#confirmed(0)),
+    )
+    return { id, heartbeatMs, leaseMs }
+  }
+
+  /** The state of a live session. Rejects with `session_lost` when it is dead or unknown. */
+  async require(id: Uuid): Promise<SessionState> {
+    const known = this.#states.get(id)
+    const { clock } = this.#options
+    if (known && clock.monotonicMs() - known.confirmedAtMs < known.row.leaseMs / 3) return known
+    const loading = this.#loading.get(id) ?? this.#load(id).finally(() => this.#loading.delete(id))
+    this.#loading.set(id, loading)
+    return loading
+  }
+
+  known(id: Uuid): SessionState | undefined {
+    return this.#states.get(id)
+  }
+
+  /** Forgets what the store last said, so that the next call asks it again. */
+  doubt(state: SessionState): void {
+    state.confirmedAtMs = Number.NEGATIVE_INFINITY
+  }
+
+  all(): Iterable<SessionState> {
+    return this.#states.values()
+  }
+
+  acknowledge(state: SessionState, received: number): void {
+    if (received <= state.received) return
+    state.received = received
+    this.#unsaved.set(state.row.id, received)
+  }
+
+  /** Writes acknowledgements that no other write carried; once a second. */
+  async saveAcknowledgements(): Promise<void> {
+    if (this.#unsaved.size === 0) return
+    const unsaved = [...this.#unsaved]
+    this.#unsaved.clear()
+    await this.#options.store.acknowledge(unsaved)
+  }
+
+  /** Keeps the session alive; held open until there is something to say, at most `waitMs`. */
+  async heartbeat(id: Uuid, request: HeartbeatRequest, signal: AbortSignal): Promise<HeartbeatAnswer> {
+    const state = await this.require(id)
+    this.acknowledge(state, request.received)
+    const { answer, held } = await this.#beats.add({ state, request })
+    if (!answer) throw this.#lose(state)
+    await this.#writeProgress(state, request, held)
+    const first = this.#tell(state, request.leases, { answer, held })
+    if (first.isNews || request.waitMs <= 0) return first.answer
+    const woken = await this.#sleep(id, request.waitMs, signal)
+    if (!woken) return first.answer
+    return this.#tell(state, request.leases, { answer, held: await this.#options.store.held([id]) }).answer
+  }
+
+  /** There is something to tell this session's worker. */
+  wake(id: Uuid): void {
+    for (const wake of this.#sleepers.get(id) ?? []) wake()
+  }
+
+  wakeAll(): void {
+    for (const id of this.#sleepers.keys()) this.wake(id)
+  }
+
+  forget(state: SessionState): void {
+    this.#states.delete(state.row.id)
+    this.#unsaved.delete(state.row.id)
+    this.wake(state.row.id)
+    this.#options.onLost(state)
+  }
+
+  #lose(state: SessionState): DulyError {
+    this.forget(state)
+    return sessionLost(state.row.id)
+  }
+
+  async #load(id: Uuid): Promise<SessionState> {
+    const row = await this.#options.store.load(id)
+    const known = this.#states.get(id)
+    if (!row) {
+      if (known) this.forget(known)
+      throw sessionLost(id)
+    }
+    if (known) {
+      known.confirmedAtMs = this.#options.clock.monotonicMs()
+      return known
+    }
+    const state = new SessionState(row, this.#profile(row), this.#confirmed(row.received))
+    this.#remember(state)
+    return state
+  }
+
+  #confirmed(received: number): { received: number; confirmedAtMs: number } {
+    return { received, confirmedAtMs: this.#options.clock.monotonicMs() }
+  }
+
+  #remember(state: SessionState): void {
+    if (this.#states.size >= maxStates) {
+      for (const old of this.#states.values()) {
+        if (old.free === 0 && old.promised === 0) {
+          this.#states.delete(old.row.id)
+          break
+        }
+      }
+    }
+    this.#states.set(state.row.id, state)
+  }
+
+  #profile(served: { queues: readonly string[]; taskTypes: readonly string[]; tenant: string | null }): Profile {
+    const profile = new Profile(served)
+    const shared = this.#profiles.get(profile.key)
+    if (shared) return shared
+    if (this.#profiles.size >= maxStates) this.#profiles.clear()
+    this.#profiles.set(profile.key, profile)
+    return profile
+  }
+
+  async #beatAll(beats: readonly Beating[]): Promise<BeatResult[]> {
+    const { store, clock } = this.#options
+    const answers = new Map<Uuid, BeatAnswer>()
+    const rows = beats.map(({ state, request: { lagMs, rssBytes } }) => ({
+      session: state.row.id,
+      received: state.received,
+      lagMs,
+      rssBytes,
+    }))
+    for (const answer of await store.beat([...new Map(rows.map((row) => [row.session, row])).values()])) {
+      answers.set(answer.session, answer)
+    }
+    const held = groupBy(answers.size > 0 ? await store.held([...answers.keys()]) : [], (lease) => lease.session)
+    return beats.map(({ state }) => {
+      const answer = answers.get(state.row.id) ?? null
+      if (answer) {
+        state.confirmedAtMs = clock.monotonicMs()
+        this.#unsaved.delete(state.row.id)
+        if (state.promised === 0 && state.grants.hasGap(answer.lastGrant)) this.#options.onGap(state)
+      }
+      return { answer, held: held.get(state.row.id) ?? [] }
+    })
+  }
+
+  #tell(
+    state: SessionState,
+    claimed: readonly string[],
+    { answer, held }: { answer: BeatAnswer; held: readonly HeldLease[] },
+  ): { isNews: boolean; answer: HeartbeatAnswer } {
+    const leases = new Set(held.map(encodeLease))
+    const lost = claimed.filter((lease) => !leases.has(lease))
+    const cancel = held
+      .filter((lease) => lease.cancelReason !== null)
+      .map((lease) => ({ lease: encodeLease(lease), reason: lease.cancelReason ?? 'cancel_requested' }))
+    if (state.told.size > maxTold) state.told.clear()
+    let isNews = answer.draining && !state.row.draining
+    for (const lease of [...lost, ...cancel.map((entry) => entry.lease)]) {
+      if (!state.told.has(lease)) isNews = true
+      state.told.add(lease)
+    }
+    return { isNews, answer: { cancel, lost, drain: answer.draining } }
+  }
+
+  async #writeProgress(state: SessionState, request: HeartbeatRequest, held: readonly HeldLease[]): Promise<void> {
+    if (request.progress.length === 0 && request.checkpoints.length === 0) return
+    const leases = new Map(held.map((lease) => [encodeLease(lease), lease]))
+    const writes = new Map<string, ProgressWrite>()
+    const write = (lease: string, part: Partial<ProgressWrite>): void => {
+      const holder = leases.get(lease)
+      if (!holder) return
+      const before = writes.get(lease) ?? { lease: holder, percent: null, note: null, checkpoint: null }
+      writes.set(lease, { ...before, ...part })
+    }
+    for (const { lease, percent, note } of request.progress) write(lease, { percent, note })
+    for (const { lease, value } of request.checkpoints) write(lease, { checkpoint: value })
+    if (writes.size > 0) await this.#options.store.writeProgress(state.row.id, [...writes.values()])
+  }
+
+  /** True when woken, false when the time is up or the client is gone. */
+  #sleep(id: Uuid, waitMs: number, signal: AbortSignal): Promise<boolean> {
+    return new Promise((resolve) => {
+      const sleepers = this.#sleepers.get(id) ?? new Set()
+      this.#sleepers.set(id, sleepers)
+      const end = (woken: boolean): void => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', giveUp)
+        sleepers.delete(wake)
+        if (sleepers.size === 0) this.#sleepers.delete(id)
+        resolve(woken)
+      }
+      const wake = (): void => end(true)
+      const giveUp = (): void => end(false)
+      const timer = setTimeout(giveUp, waitMs)
+      sleepers.add(wake)
+      signal.addEventListener('abort', giveUp, { once: true })
+      if (signal.aborted) giveUp()
+    })
+  }
+}
+
+/** A session is never revived: the worker registers anew. */
+export function sessionLost(_id: Uuid): DulyError {
+  return new DulyError('session_lost', 'This session is dead or unknown. Abort its handlers and register anew.')
+}

@@ -1,0 +1,129 @@
+import { encodeId, encodeLease, type Uuid } from '@duly/domain'
+import type {
+  GrantedTask,
+  HeartbeatAnswer,
+  HeartbeatRequest,
+  PollRequest,
+  Report,
+  ReportResult,
+  Services,
+} from '../model.js'
+import type { TakenTask } from '../queue/port.js'
+import type { AttemptStore } from '../store/attempt-store.js'
+import type { SessionStore } from '../store/session-store.js'
+import type { Attempts } from './attempts.js'
+import type { Dispatcher } from './dispatcher.js'
+import { sessionActor } from './profile.js'
+import type { Reports } from './reports.js'
+import type { SessionState } from './session-state.js'
+import type { Sessions } from './sessions.js'
+
+export interface WorkersOptions {
+  readonly sessions: Sessions
+  readonly dispatcher: Dispatcher
+  readonly reports: Reports
+  readonly attempts: Attempts
+  readonly attemptStore: AttemptStore
+  readonly store: SessionStore
+}
+
+/** The worker protocol: sessions, grants and reports. */
+export class Workers implements NonNullable<Services['workers']> {
+  readonly #options: WorkersOptions
+
+  constructor(options: WorkersOptions) {
+    this.#options = options
+  }
+
+  register: Services['workers']['register'] = (registration) => this.#options.sessions.register(registration)
+
+  async poll(session: Uuid, request: PollRequest, signal: AbortSignal): Promise<readonly GrantedTask[]> {
+    const state = await this.#options.sessions.require(session)
+    return (await this.#options.dispatcher.poll(state, request, signal)).map(granted)
+  }
+
+  async report(session: Uuid, reports: readonly Report[]): Promise<readonly ReportResult[]> {
+    const state = await this.#options.sessions.require(session)
+    return this.#report(state, reports)
+  }
+
+  /**
+   * Report and poll in one. The claim runs beside the reports; with reports to answer for, the poll waits no longer than for
+   * what is under way.
+   */
+  async exchange(
+    session: Uuid,
+    reports: readonly Report[],
+    request: PollRequest,
+    signal: AbortSignal,
+  ): Promise<{ results: readonly ReportResult[]; tasks: readonly GrantedTask[] }> {
+    const state = await this.#options.sessions.require(session)
+    const polling = this.#options.dispatcher.poll(state, request, signal)
+    if (reports.length === 0) return { results: [], tasks: (await polling).map(granted) }
+    const reporting = this.#report(state, reports).finally(() => state.hurry())
+    const [results, tasks] = await Promise.all([reporting, polling])
+    return { results, tasks: tasks.map(granted) }
+  }
+
+  heartbeat(session: Uuid, request: HeartbeatRequest, signal: AbortSignal): Promise<HeartbeatAnswer> {
+    return this.#options.sessions.heartbeat(session, request, signal)
+  }
+
+  /** Ends a session; what it still holds goes back and costs no attempt. */
+  async leave(session: Uuid): Promise<void> {
+    const { sessions, store, attemptStore, attempts } = this.#options
+    const state = await sessions.require(session)
+    this.#options.dispatcher.drop(state)
+    const held = await store.held([session])
+    const fences = held.map(({ id, attempt, token }) => ({ id, session, attempt, token }))
+    const rows = fences.length > 0 ? await attemptStore.judgeReported(fences) : []
+    if (rows.length > 0) {
+      await attempts.reopen(
+        rows.map((row) => ({
+          ...row,
+          fence: row,
+          condition: 'none',
+          transition: 'release',
+          actor: sessionActor(session),
+          reason: 'worker_left',
+          workerName: state.row.name,
+          error: null,
+          attemptOutcome: 'released',
+          status: 'PENDING',
+          delayMs: null,
+          releases: row.releases + 1,
+        })),
+      )
+    }
+    await store.end(session, 'left')
+    sessions.forget(state)
+  }
+
+  async #report(state: SessionState, reports: readonly Report[]): Promise<ReportResult[]> {
+    const results = await this.#options.reports.report(state, reports)
+    // a lost lease may mean a lost session: the next call asks the store
+    if (results.some((result) => !result.accepted)) this.#options.sessions.doubt(state)
+    return results
+  }
+}
+
+function granted(task: TakenTask): GrantedTask {
+  const { grant, id, attempt, failures, taskType, queue, payload, metadata, timeoutMs, deadlineAtMs } = task
+  return {
+    grant,
+    id,
+    lease: encodeLease(task),
+    attempt,
+    failures,
+    taskType,
+    queue,
+    payload,
+    metadata,
+    timeoutMs,
+    deadlineAtMs,
+    idempotencyKey: task.idempotencyKey ?? encodeId('task', id),
+    checkpoint: task.checkpoint,
+    suspect: task.suspect,
+    traceparent: task.traceparent,
+  }
+}

@@ -1,0 +1,242 @@
+import { DulyError, encodeId, type FieldError, timestampMsOf, type Uuid } from '@duly/domain'
+import type pg from 'pg'
+import type { NewTask, Submitted } from '../model.js'
+import type { Database } from '../store/database.js'
+import { asDulyError, faultKind, isUnknownOutcome } from '../store/faults.js'
+import type { IntakeStore, KeyHolder, MintedTask, PlacedTask } from '../store/intake-store.js'
+
+/** What a commit did: one result a row, and where the rows that are new stand. */
+export interface Committed {
+  readonly results: readonly (Submitted | Error)[]
+  readonly placed: readonly PlacedTask[]
+}
+
+export interface CommitterOptions {
+  readonly database: Database
+  readonly store: IntakeStore
+  /** Rows of one statement within a batch's transaction. */
+  readonly chunkRows: number
+  readonly chunkBytes: number
+}
+
+type Losers = Map<Uuid, KeyHolder | null>
+
+/** A batch is refused because of a key; carries which. */
+class KeyConflicts extends Error {
+  readonly rows: readonly MintedTask[]
+  readonly losers: Losers
+
+  constructor(rows: readonly MintedTask[], losers: Losers) {
+    super('keys are in conflict')
+    this.rows = rows
+    this.losers = losers
+  }
+}
+
+const maxTries = 4
+
+/**
+ * Writes rows so that each is there exactly if its result says so: keys first in their order, then tasks; a day that has no
+ * partition is made; a data error splits the group until the guilty row stands alone; a commit that got no answer is looked
+ * up by its ids.
+ */
+export class Committer {
+  readonly #options: CommitterOptions
+
+  constructor(options: CommitterOptions) {
+    this.#options = options
+  }
+
+  /** Rows of strangers: each succeeds or fails for itself. */
+  async commitGroup(rows: readonly MintedTask[], slot: number): Promise<Committed> {
+    try {
+      return await this.#retrying(rows, () => this.#write(rows, slot, false))
+    } catch (error) {
+      if (faultKind(error) !== 'data') throw asDulyError(error)
+      if (rows.length === 1) return { results: [refused(error)], placed: [] }
+      const middle = rows.length >> 1
+      const first = await this.commitGroup(rows.slice(0, middle), slot)
+      const second = await this.commitGroup(rows.slice(middle), slot)
+      return { results: [...first.results, ...second.results], placed: [...first.placed, ...second.placed] }
+    }
+  }
+
+  /** All or none: rejects with `idempotency_conflict` that names every conflicting item. */
+  async commitBatch(rows: readonly MintedTask[], slot: number): Promise<Committed> {
+    try {
+      return await this.#retrying(rows, () => this.#write(rows, slot, true))
+    } catch (error) {
+      if (error instanceof KeyConflicts) throw batchConflict(error)
+      if (faultKind(error) === 'data') throw refused(error)
+      throw asDulyError(error)
+    }
+  }
+
+  async #retrying(rows: readonly MintedTask[], write: () => Promise<Committed>): Promise<Committed> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await write()
+      } catch (error) {
+        const kind = faultKind(error)
+        if (attempt < maxTries && kind === 'transient') continue
+        if (attempt < maxTries && kind === 'missing_day') {
+          await this.#options.store.makeDays(rows.map((row) => timestampMsOf(row.id)))
+          continue
+        }
+        if (error instanceof DulyError || !isUnknownOutcome(error)) throw error
+        return this.#lookUp(rows, error)
+      }
+    }
+  }
+
+  async #write(rows: readonly MintedTask[], slot: number, isAtomic: boolean): Promise<Committed> {
+    const { database, store } = this.#options
+    const keyed = rows.filter((row) => row.task.idempotencyKey !== null)
+    if (keyed.length === 0 && rows.length <= this.#options.chunkRows) {
+      // one statement is one transaction
+      const placed = await database.withHot((client) => store.insert(client, rows, slot))
+      return { placed, results: resultsOf(rows, placed) }
+    }
+    const { placed, losers } = await database.transaction(async (client) => {
+      const losers = await this.#insertKeys(client, keyed)
+      if (isAtomic && hasConflict(rows, losers)) throw new KeyConflicts(rows, losers)
+      const placed: PlacedTask[] = []
+      for (const chunk of this.#chunks(rows.filter((row) => !losers.has(row.id)))) {
+        placed.push(...(await store.insert(client, chunk, slot)))
+      }
+      return { placed, losers }
+    })
+    return { placed, results: await this.#withLosers(rows, placed, losers) }
+  }
+
+  async #insertKeys(client: pg.PoolClient, keyed: readonly MintedTask[]): Promise<Losers> {
+    if (keyed.length === 0) return new Map()
+    const won = await this.#options.store.insertKeys(client, keyed)
+    const lost = keyed.filter((row) => !won.has(row.id))
+    if (lost.length === 0) return new Map()
+    const holders = new Map<string, KeyHolder>()
+    for (const holder of await this.#options.store.keyHolders(client, lost))
+      holders.set(keyOf(holder.tenant, holder.key), holder)
+    return new Map(
+      lost.map((row) => [row.id, holders.get(keyOf(row.task.tenant, row.task.idempotencyKey ?? '')) ?? null]),
+    )
+  }
+
+  #chunks(rows: readonly MintedTask[]): MintedTask[][] {
+    const chunks: MintedTask[][] = []
+    let chunk: MintedTask[] = []
+    let bytes = 0
+    for (const row of rows) {
+      const size = row.task.payload.length
+      if (chunk.length > 0 && (chunk.length >= this.#options.chunkRows || bytes + size > this.#options.chunkBytes)) {
+        chunks.push(chunk)
+        chunk = []
+        bytes = 0
+      }
+      chunk.push(row)
+      bytes += size
+    }
+    if (chunk.length > 0) chunks.push(chunk)
+    return chunks
+  }
+
+  /** Rows that lost their key are answered with the task that holds it, if it was the same request. */
+  async #withLosers(
+    rows: readonly MintedTask[],
+    placed: readonly PlacedTask[],
+    losers: Losers,
+  ): Promise<(Submitted | Error)[]> {
+    const results = resultsOf(rows, placed)
+    if (losers.size === 0) return results
+    const holders = [...losers.values()].flatMap((holder) => (holder ? [holder.taskId] : []))
+    const standing = new Map((await this.#options.store.standing(holders)).map((task) => [task.id, task]))
+    return rows.map((row, index) => {
+      if (!losers.has(row.id)) return results[index] as Submitted | Error
+      const holder = losers.get(row.id)
+      if (!holder) return keyVanished()
+      if (!sameRequest(row.task, holder)) return conflict(holder)
+      const task = standing.get(holder.taskId)
+      return task ? { ...task, replayed: true } : keyVanished()
+    })
+  }
+
+  /** The connection broke after the rows were sent: were they stored? */
+  async #lookUp(rows: readonly MintedTask[], cause: unknown): Promise<Committed> {
+    const { store } = this.#options
+    const found = await store.standing(rows.map((row) => row.id)).catch(() => {
+      const detail =
+        'The connection broke during the commit and the outcome could not be read. Repeat with the same idempotency key.'
+      throw new DulyError('commit_unknown', detail, { retryAfterSeconds: 1, cause })
+    })
+    if (found.length === 0) throw cause
+    const byId = new Map(found.map((task) => [task.id, task]))
+    const results = rows.map((row): Submitted | Error => {
+      const task = byId.get(row.id)
+      // in a group with keys a row that is missing had lost its key; asked again, it is answered by the holder
+      return task ? { ...task, replayed: false } : keyVanished()
+    })
+    return { results, placed: [] }
+  }
+}
+
+function resultsOf(rows: readonly MintedTask[], placed: readonly PlacedTask[]): (Submitted | Error)[] {
+  const byId = new Map(placed.map((place) => [place.id, place]))
+  return rows.map((row) => {
+    const place = byId.get(row.id)
+    if (!place) return keyVanished()
+    return {
+      id: row.id,
+      // a task that was handed off at once was PENDING first, as far as its submitter is concerned
+      status: place.status === 'RUNNING' ? 'PENDING' : place.status,
+      scheduledAtMs: place.dueAtMs ?? row.task.scheduledAtMs,
+      createdAtMs: place.createdAtMs,
+      replayed: false,
+    }
+  })
+}
+
+const keyOf = (tenant: string, key: string): string => `${tenant.length} ${tenant} ${key}`
+
+const sameRequest = (task: NewTask, holder: KeyHolder): boolean => task.requestHash?.equals(holder.requestHash) ?? false
+
+function hasConflict(rows: readonly MintedTask[], losers: Losers): boolean {
+  return rows.some((row) => {
+    const holder = losers.get(row.id)
+    return holder !== undefined && holder !== null && !sameRequest(row.task, holder)
+  })
+}
+
+function conflict(holder: KeyHolder): DulyError {
+  return new DulyError(
+    'idempotency_conflict',
+    `The idempotency key was used for a different request, which made ${encodeId('task', holder.taskId)}.`,
+  )
+}
+
+function batchConflict({ rows, losers }: KeyConflicts): DulyError {
+  const errors: FieldError[] = []
+  for (const [index, row] of rows.entries()) {
+    const holder = losers.get(row.id)
+    if (!holder || sameRequest(row.task, holder)) continue
+    const message = `was used for a different request, which made ${encodeId('task', holder.taskId)}`
+    errors.push({ path: `tasks[${index}].idempotency_key`, message })
+  }
+  return new DulyError(
+    'idempotency_conflict',
+    'Idempotency keys of this batch were used for different requests. Nothing was stored.',
+    { errors },
+  )
+}
+
+/** The key's holder went between two statements (its retention ended, or its transaction failed): the repeat will succeed. */
+function keyVanished(): DulyError {
+  return new DulyError(
+    'store_unavailable',
+    'The submission met another one with its key that did not last; try again.',
+    { retryAfterSeconds: 1 },
+  )
+}
+
+function refused(cause: unknown): DulyError {
+  return new DulyError('invalid_request', 'The store refused a value of this task.', { cause })
+}

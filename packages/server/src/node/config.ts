@@ -1,0 +1,143 @@
+import { DulyError, type FieldError } from '@duly/domain'
+import type { LogLevel } from '../telemetry/logger.js'
+import { flagOf, type Setting, type SettingKind, type SettingName, settings } from './settings.js'
+
+export type Role = 'api' | 'scheduler'
+
+/** The settings of a node, checked and complete. Durations in ms. */
+export interface ServerConfig {
+  readonly host: string
+  readonly port: number
+  readonly databaseUrl: string
+  readonly roles: readonly Role[]
+  readonly logLevel: LogLevel
+  readonly partitions: number
+  readonly heartbeatMs: number
+  readonly leaseMs: number
+  readonly graceMs: number
+  readonly maxCrashes: number
+  readonly hotConnections: number
+  readonly generalConnections: number
+  readonly statementTimeoutMs: number
+  readonly payloadMaxBytes: number
+  readonly drainMs: number
+}
+
+/** Where settings come from; a flag wins over the environment, the environment over the file. Keys are setting names. */
+export interface ConfigSources {
+  readonly env?: Readonly<Record<string, string | undefined>>
+  readonly flags?: Readonly<Partial<Record<SettingName, string | number | undefined>>>
+  readonly file?: Readonly<Record<string, unknown>>
+}
+
+/** Checks all settings at once. Rejects with `invalid_request` whose `errors` name each wrong one and where it came from. */
+export function resolveConfig({ env = {}, flags = {}, file = {} }: ConfigSources): ServerConfig {
+  const errors: FieldError[] = []
+  for (const key of Object.keys(file)) {
+    if (!Object.hasOwn(settings, key)) errors.push({ path: `file: ${key}`, message: 'is not a setting' })
+  }
+  const read = (name: SettingName): string | number | readonly string[] => {
+    const setting: Setting = settings[name]
+    const [text, from] = source(name, { env, flags, file })
+    const value = parse(setting.kind, text)
+    if (value instanceof Error) errors.push({ path: from, message: value.message })
+    return value instanceof Error ? setting.default : value
+  }
+  const seconds = (name: SettingName): number => Math.round(Number(read(name)) * 1_000)
+  const config: ServerConfig = {
+    host: String(read('host')),
+    port: Number(read('port')),
+    databaseUrl: String(read('databaseUrl')),
+    roles: read('roles') as readonly Role[],
+    logLevel: read('logLevel') as LogLevel,
+    partitions: Number(read('partitions')),
+    heartbeatMs: seconds('heartbeatSeconds'),
+    leaseMs: seconds('leaseSeconds'),
+    graceMs: seconds('graceSeconds'),
+    maxCrashes: Number(read('maxCrashes')),
+    hotConnections: Number(read('hotConnections')),
+    generalConnections: Number(read('generalConnections')),
+    statementTimeoutMs: seconds('statementTimeoutSeconds'),
+    payloadMaxBytes: Number(read('payloadMaxBytes')),
+    drainMs: seconds('drainSeconds'),
+  }
+  if (config.leaseMs < 2 * config.heartbeatMs) {
+    errors.push({ path: source('leaseSeconds', { env, flags, file })[1], message: 'must be at least two heartbeats' })
+  }
+  if (errors.length > 0) {
+    const detail = errors.map(({ path, message }) => `${path} ${message}`).join('; ')
+    throw new DulyError('invalid_request', `The configuration is not valid: ${detail}.`, { errors })
+  }
+  return Object.freeze(config)
+}
+
+function source(name: SettingName, { env, flags, file }: Required<ConfigSources>): [text: string, from: string] {
+  const setting: Setting = settings[name]
+  const flag = flags[name]
+  if (flag !== undefined) return [String(flag), flagOf(name)]
+  const variable = env[setting.env]
+  if (variable !== undefined && variable !== '') return [variable, setting.env]
+  const entry = file[name]
+  if (entry !== undefined && entry !== null)
+    return [Array.isArray(entry) ? entry.join(',') : String(entry), `file: ${name}`]
+  return [setting.default, setting.env]
+}
+
+function parse(kind: SettingKind, text: string): string | number | readonly string[] | Error {
+  switch (kind.type) {
+    case 'text':
+      return text.trim() === '' ? new Error('must not be empty') : text
+    case 'secretUrl':
+      return text === '' || /^postgres(ql)?:\/\//.test(text) ? text : new Error('must be a postgres:// URL')
+    case 'choice':
+      return kind.of.includes(text) ? text : new Error(`must be one of ${kind.of.join(', ')}`)
+    case 'list': {
+      const parts = [...new Set(text.split(',').map((part) => part.trim()))]
+      return parts.every((part) => kind.of.includes(part))
+        ? parts
+        : new Error(`must be a list of ${kind.of.join(', ')}`)
+    }
+    case 'integer':
+    case 'seconds': {
+      const value = Number(text)
+      const isWhole = kind.type === 'seconds' || Number.isInteger(value)
+      if (text.trim() !== '' && isWhole && value >= kind.min && value <= kind.max) return value
+      return new Error(
+        `must be ${kind.type === 'integer' ? 'a whole number' : 'seconds'} from ${kind.min} to ${kind.max}`,
+      )
+    }
+  }
+}
+
+/** What is in force, by variable, with user and password of URLs hidden: what `duly config` prints. */
+export function describeConfig(config: ServerConfig): Record<string, string> {
+  const url = config.databaseUrl === '' ? '' : withoutPassword(config.databaseUrl)
+  const values: Record<SettingName, string | number> = {
+    host: config.host,
+    port: config.port,
+    databaseUrl: url,
+    roles: config.roles.join(','),
+    logLevel: config.logLevel,
+    partitions: config.partitions,
+    heartbeatSeconds: config.heartbeatMs / 1_000,
+    leaseSeconds: config.leaseMs / 1_000,
+    graceSeconds: config.graceMs / 1_000,
+    maxCrashes: config.maxCrashes,
+    hotConnections: config.hotConnections,
+    generalConnections: config.generalConnections,
+    statementTimeoutSeconds: config.statementTimeoutMs / 1_000,
+    payloadMaxBytes: config.payloadMaxBytes,
+    drainSeconds: config.drainMs / 1_000,
+  }
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [settings[name as SettingName].env, String(value)]),
+  )
+}
+
+function withoutPassword(text: string): string {
+  if (!URL.canParse(text)) return '[hidden]'
+  const url = new URL(text)
+  if (url.password !== '') url.password = '***'
+  for (const key of [...url.searchParams.keys()]) if (/pass/i.test(key)) url.searchParams.set(key, '***')
+  return url.href
+}

@@ -1,0 +1,108 @@
+import type { Clock } from '@duly/domain'
+import pg from 'pg'
+import { Duty } from '../base/duty.js'
+import type { Dispatcher } from '../dispatch/dispatcher.js'
+import type { Sessions } from '../dispatch/sessions.js'
+import { ensureDays } from '../store/days.js'
+import type { TaskStore } from '../store/task-store.js'
+import type { Waiters } from '../tasks/waiters.js'
+import type { Logger } from '../telemetry/logger.js'
+import type { Promoter } from '../timers/promoter.js'
+import type { Watchdog } from '../upkeep/watchdog.js'
+import type { ServerConfig } from './config.js'
+import type { Membership } from './join.js'
+
+export interface DutyParts {
+  readonly config: ServerConfig
+  readonly membership: Membership
+  readonly clock: Clock
+  readonly log: Logger
+  readonly sessions: Sessions
+  readonly dispatcher: Dispatcher
+  readonly waiters: Waiters
+  readonly tasks: TaskStore
+  readonly promoter: Promoter
+  readonly watchdog: Watchdog
+  readonly onOthers: (others: number) => void
+  readonly others: () => number
+}
+
+export interface Duties {
+  readonly timers: Duty | null
+  start(): void
+  stop(): Promise<void>
+}
+
+/** The background duties of a node, by its roles: an idle node sends some statements a second, whatever waits. */
+export function makeDuties(parts: DutyParts): Duties {
+  const { config } = parts
+  const duties = [...memberDuties(parts), ...apiDuties(parts)]
+  const timers = config.roles.includes('scheduler') ? duty(parts, 'timers', 100, () => parts.promoter.runOnce()) : null
+  if (timers) duties.push(timers, ...schedulerDuties(parts))
+  return {
+    timers,
+    start: () => {
+      for (const each of duties) each.start()
+    },
+    stop: async () => {
+      await Promise.all(duties.map((each) => each.stop()))
+    },
+  }
+}
+
+function duty({ clock, log }: DutyParts, name: string, retryMs: number, runOnce: () => Promise<number>): Duty {
+  return new Duty({ name, clock, log, retryMs, runOnce })
+}
+
+function memberDuties(parts: DutyParts): Duty[] {
+  const { membership, onOthers, config } = parts
+  return [
+    duty(parts, 'store clock', 1_000, async () => {
+      await membership.storeClock.sync()
+      return 10_000
+    }),
+    duty(parts, 'membership', 1_000, async () => {
+      onOthers(await membership.nodes.seen(membership.id, membership.number, config.roles))
+      return 2_000
+    }),
+  ]
+}
+
+function apiDuties(parts: DutyParts): Duty[] {
+  const { dispatcher, sessions, waiters, tasks, others } = parts
+  return [
+    duty(parts, 'slow look', 500, async () => {
+      await dispatcher.look()
+      await sessions.saveAcknowledgements()
+      return 1_000
+    }),
+    duty(parts, 'waiters', 500, async () => {
+      const { ids } = waiters
+      if (ids.length > 0) waiters.finished(await tasks.finishedOf(ids))
+      // alone, a node hears of every end by itself; this is for the ends whose word was lost
+      return others() > 0 ? 250 : 2_000
+    }),
+  ]
+}
+
+function schedulerDuties(parts: DutyParts): Duty[] {
+  const { watchdog, config } = parts
+  return [
+    duty(parts, 'watchdog', 1_000, async () => ((await watchdog.runOnce()) ? 0 : 1_000)),
+    duty(parts, 'days', 10_000, async () => {
+      await makeDays(config.databaseUrl)
+      return 3_600_000
+    }),
+  ]
+}
+
+async function makeDays(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, application_name: 'duly days', connectionTimeoutMillis: 5_000 })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await ensureDays(client)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}

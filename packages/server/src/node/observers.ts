@@ -1,0 +1,98 @@
+import { type Lane, laneKey, type Uuid } from '@duly/domain'
+import type { Signals } from '../coordination/signals.js'
+import { type AttemptListener, readyLanes } from '../dispatch/attempts.js'
+import type { Dispatcher } from '../dispatch/dispatcher.js'
+import type { TakenTask } from '../queue/port.js'
+import type { Landed } from '../store/attempt-store.js'
+import type { MintedTask, PlacedTask } from '../store/intake-store.js'
+import type { DueTimer, Promoted } from '../store/timer-store.js'
+import type { Waiters } from '../tasks/waiters.js'
+import type { Metrics } from '../telemetry/metrics.js'
+
+export interface ObserverParts {
+  readonly metrics: Metrics
+  readonly waiters: Waiters
+  readonly dispatcher: () => Dispatcher
+  readonly signals: Signals
+  readonly addTimer: (timer: DueTimer) => void
+  readonly storeNowMs: () => number
+}
+
+/** What the parts of a node tell each other after a commit: hints, waits and figures. Nothing here decides anything. */
+export class Observers implements AttemptListener {
+  readonly #parts: ObserverParts
+
+  constructor(parts: ObserverParts) {
+    this.#parts = parts
+  }
+
+  finished = (tasks: readonly Landed[]): void => {
+    const { metrics, storeNowMs } = this.#parts
+    const nowMs = storeNowMs()
+    for (const { taskType, status, startedAtMs } of tasks) {
+      metrics.taskFinished({ taskType, status, executionMs: Math.max(0, nowMs - startedAtMs) })
+    }
+    this.ended(tasks.map((task) => task.id))
+  }
+
+  /** Tasks that ended, for whoever waits for them here or elsewhere. */
+  ended = (ids: readonly Uuid[]): void => {
+    this.#parts.waiters.finished(ids)
+    for (const id of ids) this.#parts.signals.publish('finished', id)
+  }
+
+  reopened = (tasks: readonly Landed[]): void => {
+    this.#ready(readyLanes(tasks))
+    for (const task of tasks) {
+      if (task.status === 'RETRYING') this.#parts.metrics.taskRetried(task.taskType)
+      if (task.dueAtMs === null || (task.status !== 'RETRYING' && task.status !== 'SCHEDULED')) continue
+      const { id, partition, status, tenant, queue, taskType, priority, gate } = task
+      const place = { id, partition, tenant, queue, taskType, priority, gate }
+      this.#parts.addTimer({ ...place, status, wakeAtMs: task.dueAtMs, suspect: gate !== '', mayExpire: false })
+    }
+  }
+
+  committed = (rows: readonly MintedTask[], placed: readonly PlacedTask[], tookMs: number): void => {
+    if (placed.length === 0) return
+    this.#parts.metrics.commit(placed.length, tookMs)
+    const byId = new Map(rows.map((row) => [row.id, row]))
+    const lanes = new Map<string, Lane>()
+    for (const place of placed) {
+      const row = byId.get(place.id)
+      if (!row) continue
+      const { tenant, queue, priority, taskType, expiresAtMs } = row.task
+      this.#parts.metrics.taskSubmitted(taskType, tenant)
+      if (place.status === 'PENDING') {
+        const lane = { queue, priority, tenant, gate: '' }
+        lanes.set(laneKey(lane), lane)
+      } else if (place.status === 'SCHEDULED' && place.dueAtMs !== null) {
+        const timer = { id: row.id, partition: row.partition, tenant, queue, taskType, priority, gate: '' }
+        const mayExpire = expiresAtMs !== null
+        this.#parts.addTimer({ ...timer, status: 'SCHEDULED', wakeAtMs: place.dueAtMs, suspect: false, mayExpire })
+      }
+    }
+    this.#ready([...lanes.values()])
+  }
+
+  promoted = (tasks: readonly Promoted[]): void => {
+    this.#ready(tasks)
+  }
+
+  ready = (lane: Lane): void => this.#ready([lane])
+
+  taken = (tasks: readonly TakenTask[], tookMs: number): void => {
+    const { metrics } = this.#parts
+    if (tookMs > 0) metrics.claim(tasks.length, tookMs)
+    for (const { taskType, attempt, startedAtMs, createdAtMs, readyAtMs } of tasks) {
+      const wasDueAtOnce = attempt === 1 && readyAtMs - createdAtMs < 1
+      const submitToStartMs = wasDueAtOnce ? startedAtMs - createdAtMs : null
+      metrics.taskStarted({ taskType, submitToStartMs, dueToStartMs: startedAtMs - readyAtMs })
+    }
+  }
+
+  #ready(lanes: readonly Lane[]): void {
+    if (lanes.length === 0) return
+    this.#parts.dispatcher().ready(lanes)
+    for (const lane of lanes) this.#parts.signals.publish('ready', lane.queue)
+  }
+}

@@ -1,0 +1,239 @@
+import { systemClock } from '@duly/domain'
+import type { FastifyInstance } from 'fastify'
+import { buildApi } from '../api/index.js'
+import { Signals } from '../coordination/signals.js'
+import { Attempts } from '../dispatch/attempts.js'
+import { Dispatcher } from '../dispatch/dispatcher.js'
+import { Reports } from '../dispatch/reports.js'
+import { Sessions } from '../dispatch/sessions.js'
+import { Workers } from '../dispatch/workers.js'
+import { Committer } from '../intake/committer.js'
+import { Intake } from '../intake/intake.js'
+import { Names } from '../intake/names.js'
+import type { Services } from '../model.js'
+import type { DueTimer } from '../store/timer-store.js'
+import { Tasks } from '../tasks/tasks.js'
+import { Waiters } from '../tasks/waiters.js'
+import { createLogger, type Logger } from '../telemetry/logger.js'
+import { createMetrics, type Metrics } from '../telemetry/metrics.js'
+import { Promoter } from '../timers/promoter.js'
+import { Watchdog } from '../upkeep/watchdog.js'
+import type { ServerConfig } from './config.js'
+import { type Duties, makeDuties } from './duties.js'
+import { Health } from './health.js'
+import { joinDeployment, type Membership } from './join.js'
+import { Observers } from './observers.js'
+import { makeStores } from './stores.js'
+import { version } from './version.js'
+
+export interface NodeOptions {
+  readonly logger?: Logger
+}
+
+/** A running node. */
+export interface RunningNode {
+  readonly url: string
+  /** Drains and ends it: answers what is under way, takes nothing new, leaves the deployment. Idempotent. */
+  stop(): Promise<void>
+}
+
+const clock = systemClock
+const random = Math.random
+const maxNames = 10_000
+
+/**
+ * The composition root: reads the configuration and makes the concrete things. Migrates the database, joins the deployment,
+ * listens. Rejects with a `DulyError` that says what to do when the configuration or the database does not allow it.
+ */
+export async function startNode(config: ServerConfig, options: NodeOptions = {}): Promise<RunningNode> {
+  const log = options.logger ?? createLogger({ level: config.logLevel })
+  const membership = await joinDeployment(config, { clock, log, version })
+  const parts = assemble(config, membership, log)
+  try {
+    parts.duties.start()
+    parts.signals.start()
+    const url = await parts.api.listen({ host: config.host, port: config.port })
+    log.info({ url, node: membership.number, roles: config.roles }, 'node started')
+    let stopping: Promise<void> | null = null
+    return {
+      url,
+      stop: () => {
+        stopping ??= stopNode(parts, config.drainMs)
+        return stopping
+      },
+    }
+  } catch (error) {
+    await stopNode(parts, 0)
+    throw error
+  }
+}
+
+interface NodeParts {
+  readonly membership: Membership
+  readonly api: FastifyInstance
+  readonly health: Health
+  readonly dispatcher: Dispatcher
+  readonly sessions: Sessions
+  readonly waiters: Waiters
+  readonly intake: Intake
+  readonly reports: Reports
+  readonly duties: Duties
+  readonly signals: Signals
+  readonly log: Logger
+}
+
+function assemble(config: ServerConfig, membership: Membership, log: Logger): NodeParts {
+  const { database, storeClock, minter, number: nodeNumber } = membership
+  const stores = makeStores(database, { nodeNumber, graceMs: config.graceMs })
+  const metrics = createMetrics()
+  const waiters = new Waiters()
+  const health = new Health(database)
+  const storeNowMs = (): number => storeClock.nowMs()
+  const partitions = Array.from({ length: config.partitions }, (_, partition) => partition)
+  let others = 0
+  let duties: Duties | null = null
+
+  const addTimer = (timer: DueTimer): void => {
+    if (!duties?.timers) signals.publishTimers()
+    else if (promoter.add(timer)) duties.timers.wake()
+  }
+  const signals: Signals = new Signals({
+    database,
+    url: config.databaseUrl,
+    nodeNumber,
+    clock,
+    log,
+    others: () => others,
+    onHints: (hints) => {
+      waiters.finished(hints.finished)
+      for (const session of hints.session) sessions.wake(session)
+      if (hints.ready.length > 0) void dispatcher.readyElsewhere(hints.ready).catch(() => {})
+      if (hints.timers) promoter.lookSoon()
+      if (hints.timers) duties?.timers?.wake()
+    },
+  })
+  const observers = new Observers({ metrics, waiters, dispatcher: () => dispatcher, signals, addTimer, storeNowMs })
+  const sessions: Sessions = new Sessions({
+    store: stores.sessions,
+    minter,
+    clock,
+    heartbeatMs: config.heartbeatMs,
+    leaseMs: config.leaseMs,
+    onLost: (state) => dispatcher.drop(state),
+    onGap: (state) => void dispatcher.heal(state).catch(() => sessions.doubt(state)),
+  })
+  const dispatcher: Dispatcher = new Dispatcher({
+    queue: stores.queue,
+    store: stores.sessions,
+    sessions,
+    clock,
+    storeNowMs,
+    log,
+    onTaken: observers.taken,
+  })
+  const attempts = new Attempts(stores.attempts, observers)
+  const reports = new Reports({ store: stores.attempts, attempts, clock, random, lanes: 2 })
+  const promoter = new Promoter({
+    store: stores.timers,
+    clock,
+    storeNowMs,
+    partitions,
+    reserve: (task) => dispatcher.reserve(task),
+    onReady: observers.promoted,
+    onExpired: observers.ended,
+  })
+  const watchdog = new Watchdog({
+    store: stores.watch,
+    attemptStore: stores.attempts,
+    attempts,
+    random,
+    log,
+    maxCrashes: config.maxCrashes,
+    partitions,
+    batch: 500,
+    onLost: (tasks) => metrics.leasesLost(tasks),
+    onTimedOut: (taskType) => metrics.taskTimedOut(taskType),
+  })
+  const intake = new Intake({
+    committer: new Committer({ database, store: stores.intake, chunkRows: 500, chunkBytes: 8 * 1024 * 1024 }),
+    names: new Names(stores.intake, { limit: maxNames }),
+    minter,
+    partitions: config.partitions,
+    clock,
+    groupSlots: stores.groupSlots,
+    batchSlots: stores.batchSlots,
+    reserve: (task) => dispatcher.reserve(task),
+    onCommitted: observers.committed,
+  })
+  const tasks = new Tasks({
+    store: stores.tasks,
+    waiters,
+    onReady: observers.ready,
+    onFinished: (id) => observers.ended([id]),
+    onCancelRequested: (session) => {
+      sessions.wake(session)
+      signals.publish('session', session)
+    },
+  })
+  const { sessions: sessionStore, attempts: attemptStore } = stores
+  const workers = new Workers({ sessions, dispatcher, reports, attempts, attemptStore, store: sessionStore })
+  const queues = { list: () => stores.queues.list() }
+  const services: Services = { intake, tasks, queues, workers, health }
+  watchQueues(metrics, services, storeNowMs)
+  const { payloadMaxBytes } = config
+  const api = buildApi({
+    services,
+    config: { payloadMaxBytes, resultMaxBytes: payloadMaxBytes, version },
+    logger: log,
+    metrics,
+  })
+  duties = makeDuties({
+    config,
+    membership,
+    clock,
+    log,
+    sessions,
+    dispatcher,
+    waiters,
+    tasks: stores.tasks,
+    promoter,
+    watchdog,
+    onOthers: (count) => {
+      others = count
+    },
+    others: () => others,
+  })
+  return { membership, api, health, dispatcher, sessions, waiters, intake, reports, duties, signals, log }
+}
+
+/** Depths and slots are read when they are scraped. */
+function watchQueues(metrics: Metrics, services: Services, storeNowMs: () => number): void {
+  metrics.setQueueSource(async () => {
+    const nowMs = storeNowMs()
+    return (await services.queues.list()).map(({ name, depthByPriority, oldestReadyAtMs }) => ({
+      queue: name,
+      depthByPriority,
+      oldestAgeMs: oldestReadyAtMs === null ? null : Math.max(0, nowMs - oldestReadyAtMs),
+    }))
+  })
+}
+
+/** In the order of the flow: nothing new comes in, what is under way ends, then what it needs. */
+async function stopNode(parts: NodeParts, drainMs: number): Promise<void> {
+  const { health, dispatcher, sessions, waiters, api, intake, reports, duties, signals, membership, log } = parts
+  health.stopping()
+  dispatcher.close()
+  waiters.close()
+  sessions.wakeAll()
+  const drained = (async () => {
+    await api.close()
+    await Promise.all([intake.drained(), reports.drained()])
+  })()
+  const tooLate = clock.sleep(drainMs).then(() => 'late' as const)
+  if ((await Promise.race([drained, tooLate])) === 'late') log.warn('the drain took too long; ending what is left')
+  api.server.closeAllConnections()
+  await Promise.all([duties.stop(), signals.stop()])
+  await membership.nodes.leave(membership.id).catch(() => {})
+  await membership.database.close()
+  log.info('node stopped')
+}

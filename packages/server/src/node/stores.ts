@@ -1,0 +1,39 @@
+import { PostgresReadyQueue } from '../queue/postgres/ready-queue.js'
+import { AttemptStore } from '../store/attempt-store.js'
+import type { Database } from '../store/database.js'
+import { IntakeStore } from '../store/intake-store.js'
+import { QueueStore } from '../store/queue-store.js'
+import { SessionStore } from '../store/session-store.js'
+import { TaskStore } from '../store/task-store.js'
+import { TimerStore } from '../store/timer-store.js'
+import { WatchStore } from '../store/watch-store.js'
+
+/** Slots of `counters` that one node writes: each of its writers has one of its own, so that they never wait for another. */
+export const slotsPerNode = 16
+
+/** Which writer uses which slot of the node. */
+export const writerSlots = { groups: [0, 1], batches: [2, 3], claims: 4, attempts: 5, timers: 6, tasks: 7 } as const
+
+/** What the watchdog allows beyond the grace that workers are given: time for their own report to arrive. */
+const reportSlackMs = 1_000
+
+/** The stores of a node, on one database. */
+export function makeStores(database: Database, options: { nodeNumber: number; graceMs: number }) {
+  const first = options.nodeNumber * slotsPerNode
+  const slot = (offset: number): number => first + offset
+  const graceMs = options.graceMs + reportSlackMs
+  return {
+    intake: new IntakeStore(database, { graceMs }),
+    queue: new PostgresReadyQueue(database, { slot: slot(writerSlots.claims), graceMs }),
+    attempts: new AttemptStore(database, { slot: slot(writerSlots.attempts) }),
+    timers: new TimerStore(database, { slot: slot(writerSlots.timers), graceMs }),
+    tasks: new TaskStore(database, { slot: slot(writerSlots.tasks), graceMs }),
+    sessions: new SessionStore(database, { graceMs }),
+    queues: new QueueStore(database),
+    watch: new WatchStore(database),
+    groupSlots: writerSlots.groups.map(slot),
+    batchSlots: writerSlots.batches.map(slot),
+  }
+}
+
+export type Stores = ReturnType<typeof makeStores>

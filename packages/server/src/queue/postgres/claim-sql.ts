@@ -1,0 +1,135 @@
+import type { Statement } from '../../store/database.js'
+
+/** What a claim gives out of one task; `c` is the open row, `t` the task. Shared by claims, repeats and promotions. */
+export const takenColumns = `
+  c.id, c.session, c.grant_no as "grant", c.attempt, c.token, c.failures,
+  c.crashes + c.undelivered > 0 as suspect, c.tenant, c.queue, c.task_type as "taskType", c.priority, c.gate,
+  t.payload, t.metadata, c.timeout_ms::float8 as "timeoutMs",
+  date_part('epoch', c.deadline_at) * 1000 as "deadlineAtMs", date_part('epoch', c.started_at) * 1000 as "startedAtMs",
+  date_part('epoch', c.ready_at) * 1000 as "readyAtMs", date_part('epoch', t.created_at) * 1000 as "createdAtMs",
+  t.idempotency_key as "idempotencyKey", t.traceparent, p.checkpoint`
+
+/** Joins of `takenColumns`. A checkpoint can only exist from the second attempt on. */
+export const takenJoins = `
+  join tasks t on t.id = c.id
+  left join lateral (select g.checkpoint from task_progress g where g.task_id = c.id and c.attempt > 1) p on true`
+
+/**
+ * The claim: for each wanted lane the earliest ready tasks that nobody else holds (I9), given to the sessions named for
+ * them, one compare-and-set a task. The session must live in the same statement; the number of its grants goes up by one if
+ * it gets any, which serialises it with the watchdog and with other nodes. Rows are skipped, not waited for. A suspect goes only to a session
+ * that holds none. An expired task that never ran is left to the timer. $6 is the mark below which nothing was found,
+ * $7 where the lane's sessions begin in $9.
+ */
+export const claim: Statement = {
+  name: 'claim',
+  text: `
+with wanted as materialized (
+  select w.*
+  from unnest($1::text[], $2::smallint[], $3::text[], $4::text[], $5::integer[], $6::timestamptz[], $7::integer[])
+    with ordinality as w (queue, priority, tenant, gate, count, mark, first, ord)
+  where not exists (select 1 from queues q where q.name = w.queue and q.paused)
+    and (w.gate <> '!suspect' or not exists (
+      select 1 from open_tasks h where h.session = ($9::uuid[])[w.first] and h.crashes + h.undelivered > 0))
+),
+picked as materialized (
+  select o.id, ($9::uuid[])[w.first - 1 + row_number() over (partition by w.ord order by o.ready_at, o.id)] as session,
+    row_number() over () as place
+  from wanted w cross join lateral (
+    select r.id, r.ready_at from open_tasks r
+    where r.status = 'PENDING' and r.queue = w.queue and r.priority = w.priority and r.tenant = w.tenant
+      and r.gate = w.gate and r.ready_at >= w.mark
+      and ($8::text[] is null or r.task_type = any ($8::text[]))
+      and (r.expires_at is null or r.expires_at > now() or r.attempt > 0)
+    order by r.ready_at, r.id
+    limit w.count
+    for update skip locked
+  ) o
+),
+granted as materialized (
+  update worker_sessions s set last_grant = s.last_grant + 1, received = greatest(s.received, r.received)
+  from unnest($10::uuid[], $11::integer[]) as r (id, received)
+  where s.id = r.id and s.id = any (array(select distinct k.session from picked k))
+    and s.ended_at is null and not s.draining and s.live_until > (select duly_judged_now())
+  returning s.id, s.last_grant
+),
+c as materialized (
+  update open_tasks o
+  set status = 'RUNNING', attempt = o.attempt + 1, session = g.id, token = $12::bigint + k.place, grant_no = g.last_grant,
+    started_at = now(), deadline_at = now() + o.timeout_ms * interval '1 millisecond',
+    wake_at = now() + (o.timeout_ms + $14::bigint) * interval '1 millisecond', lane_version = o.lane_version + 1
+  from picked k, granted g
+  where o.id = k.id and g.id = k.session and o.status = 'PENDING'
+  returning o.*
+),
+counted as (
+  insert into counters (queue, priority, tenant, gate, slot, depth)
+  select c.queue, c.priority, c.tenant, c.gate, $13::integer, -count(*) from c group by 1, 2, 3, 4 order by 1, 2, 3, 4
+  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
+)
+select ${takenColumns} from c ${takenJoins}`,
+}
+
+/**
+ * Lanes that have ready tasks, by skipping through the ready index from lane to lane: the cost follows the number of
+ * lanes, not of tasks.
+ */
+export const lanes: Statement = {
+  name: 'lanes',
+  text: `
+select l.queue, l.priority, l.tenant, l.gate
+from unnest($1::text[]) as q (name) cross join lateral (
+  with recursive lane as (
+    (select r.queue, r.priority, r.tenant, r.gate from open_tasks r
+     where r.status = 'PENDING' and r.queue = q.name
+     order by r.queue, r.priority, r.tenant, r.gate limit 1)
+    union all
+    select n.* from lane l cross join lateral (
+      select r.queue, r.priority, r.tenant, r.gate from open_tasks r
+      where r.status = 'PENDING' and r.queue = q.name
+        and (r.queue, r.priority, r.tenant, r.gate) > (l.queue, l.priority, l.tenant, l.gate)
+      order by r.queue, r.priority, r.tenant, r.gate limit 1) n
+  )
+  select * from lane
+) l
+limit $2`,
+}
+
+export const depths: Statement = {
+  name: 'depths',
+  text: `
+select queue, priority, tenant, gate, sum(depth)::float8 as depth from counters
+where $1::text is null or queue = $1
+group by 1, 2, 3, 4 having sum(depth) <> 0
+order by 1, 2, 3, 4`,
+}
+
+/**
+ * Moves tasks of types that a lane's workers do not serve out of their way, into a gate of their own type: the earliest
+ * $5 at most. What nobody serves waits and blocks nobody.
+ */
+export const setAside: Statement = {
+  name: 'set_aside',
+  text: `
+with head as materialized (
+  select r.id from open_tasks r
+  where r.status = 'PENDING' and r.queue = $1 and r.priority = $2::smallint and r.tenant = $3 and r.gate = ''
+    and not r.task_type = any ($4::text[])
+  order by r.ready_at, r.id limit $5::integer for update skip locked
+),
+moved as (
+  update open_tasks o set gate = o.task_type, lane_version = o.lane_version + 1
+  from head h where o.id = h.id and o.status = 'PENDING'
+  returning o.queue, o.priority, o.tenant, o.gate
+),
+delta as (
+  select queue, priority, tenant, gate, count(*) as depth from moved group by 1, 2, 3, 4
+  union all select queue, priority, tenant, '', -count(*) from moved group by 1, 2, 3
+),
+counted as (
+  insert into counters (queue, priority, tenant, gate, slot, depth)
+  select queue, priority, tenant, gate, $6::integer, depth from delta order by 1, 2, 3, 4
+  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
+)
+select count(*)::integer as moved from moved`,
+}

@@ -1,0 +1,79 @@
+import type { Lane, Priority, Uuid } from '@duly/domain'
+import type { Database } from '../../store/database.js'
+import { instantArray, int2Array, int4Array, textArray, uuidArray } from '../../store/params.js'
+import type { LaneTake, ReadyHint, ReadyQueue, TakenTask, TakeRequest } from '../port.js'
+import * as sql from './claim-sql.js'
+
+/** A taken task as the driver returns it: bigint comes as text. */
+export type TakenRow = Omit<TakenTask, 'token'> & { readonly token: string }
+
+export function takenFromRow(row: TakenRow): TakenTask {
+  return { ...row, token: BigInt(row.token) }
+}
+
+/** The indexes of `open_tasks` are the queue: nothing to push, nothing to remove, and a take is one claim. */
+export class PostgresReadyQueue implements ReadyQueue {
+  readonly #database: Database
+  readonly #slot: number
+  readonly #graceMs: number
+
+  /** @param options.slot the counters' slot that this queue alone writes; claims of one queue object run one at a time. */
+  constructor(database: Database, options: { slot: number; graceMs: number }) {
+    this.#database = database
+    this.#slot = options.slot
+    this.#graceMs = options.graceMs
+  }
+
+  async lanes(queues: readonly string[], limit: number): Promise<readonly Lane[]> {
+    return this.#database.hot<Lane>(sql.lanes, [textArray(queues), limit])
+  }
+
+  async push(_hints: readonly ReadyHint[]): Promise<void> {}
+
+  async remove(_ids: readonly Uuid[]): Promise<void> {}
+
+  async take(request: TakeRequest): Promise<readonly TakenTask[]> {
+    const { takes } = request
+    const received = [...request.received]
+    const first: number[] = []
+    let place = 1
+    for (const take of takes) {
+      first.push(place)
+      place += take.sessions.length
+    }
+    const rows = await this.#database.hot<TakenRow>(sql.claim, [
+      ...laneArrays(takes.map((take) => take.lane)),
+      int4Array(takes.map((take) => take.sessions.length)),
+      instantArray(takes.map((take) => take.fromMs)),
+      int4Array(first),
+      request.taskTypes === null ? null : textArray(request.taskTypes),
+      uuidArray(takes.flatMap((take: LaneTake) => take.sessions)),
+      uuidArray(received.map(([session]) => session)),
+      int4Array(received.map(([, grant]) => grant)),
+      request.token,
+      this.#slot,
+      this.#graceMs,
+    ])
+    return rows.map(takenFromRow)
+  }
+
+  async depths(queue?: string): Promise<readonly { readonly lane: Lane; readonly depth: number }[]> {
+    const rows = await this.#database.query<Lane & { depth: number }>(sql.depths, [queue ?? null])
+    return rows.map(({ depth, ...lane }) => ({ lane, depth }))
+  }
+
+  async setAside(lane: Lane, servedTypes: readonly string[], limit: number): Promise<number> {
+    const values = [lane.queue, lane.priority, lane.tenant, textArray(servedTypes), limit, this.#slot]
+    const [row] = await this.#database.hot<{ moved: number }>(sql.setAside, values)
+    return row?.moved ?? 0
+  }
+}
+
+function laneArrays(lanes: readonly Lane[]): Buffer[] {
+  return [
+    textArray(lanes.map((lane) => lane.queue)),
+    int2Array(lanes.map((lane): Priority => lane.priority)),
+    textArray(lanes.map((lane) => lane.tenant)),
+    textArray(lanes.map((lane) => lane.gate)),
+  ]
+}

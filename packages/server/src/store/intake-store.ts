@@ -1,0 +1,270 @@
+import type { Uuid } from '@duly/domain'
+import type pg from 'pg'
+import type { NewTask, Submitted } from '../model.js'
+import type { Database, Statement } from './database.js'
+import {
+  bigintArray,
+  byteaArray,
+  instantArray,
+  int2Array,
+  int4Array,
+  int8Array,
+  textArray,
+  uuidArray,
+} from './params.js'
+
+/** A task with its minted id, as intake commits it. */
+export interface MintedTask {
+  readonly id: Uuid
+  readonly partition: number
+  readonly task: NewTask
+  /** Direct hand-off: the waiting worker that shall get it, and the fence's random part. */
+  readonly handoff: { readonly session: Uuid; readonly token: bigint } | null
+}
+
+/** Where an inserted task stands. */
+export interface PlacedTask {
+  readonly id: Uuid
+  readonly status: 'SCHEDULED' | 'PENDING' | 'RUNNING'
+  readonly createdAtMs: number
+  readonly dueAtMs: number | null
+  /** Set when handed off. */
+  readonly grant: number | null
+  readonly deadlineAtMs: number | null
+}
+
+/** An earlier submission that holds a key. */
+export interface KeyHolder {
+  readonly tenant: string
+  readonly key: string
+  readonly taskId: Uuid
+  readonly requestHash: Buffer
+}
+
+const columns = `
+  unnest($1::uuid[], $2::smallint[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::timestamptz[], $8::bigint[],
+    $9::timestamptz[], $10::integer[], $11::text[], $12::text[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[],
+    $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::uuid[], $24::bigint[])
+  as i (id, partition, tenant, queue, task_type, priority, scheduled_at, delay_ms,
+    expires_at, max_retries, retry_backoff, retry_jitter, retry_delay_ms, retry_max_delay_ms, timeout_ms, result_ttl_ms,
+    idempotency_key, concurrency_key, tags, metadata, payload, traceparent, session, token)`
+
+/**
+ * Tasks, their open rows and the depth of their lanes in one statement, so in one commit: I1 needs no more than its
+ * answer. A row with a session is handed to that waiting worker (inserted as RUNNING) if it is due, its queue is not
+ * paused, it has not expired and the session lives; else it waits like any other. created_at and due times are the
+ * store's (I8). A scheduled_at in the past means now and gains no place in the lane.
+ */
+const insertTasks: Statement = {
+  name: 'insert_tasks',
+  text: `
+with input as materialized (select * from ${columns}),
+granted as materialized (
+  update worker_sessions s set last_grant = s.last_grant + 1
+  where s.id = any($25::uuid[]) and s.ended_at is null and not s.draining
+    and s.live_until > (select duly_judged_now())
+  returning s.id, s.last_grant
+),
+judged as (
+  select i.*, coalesce(i.scheduled_at, now() + i.delay_ms * interval '1 millisecond') as due, g.last_grant
+  from input i left join granted g on i.session is not null and g.id = i.session
+    and coalesce(i.scheduled_at <= now(), i.delay_ms is null or i.delay_ms <= 0)
+    and (i.expires_at is null or i.expires_at > now())
+    and not exists (select 1 from queues q where q.name = i.queue and q.paused)
+),
+placed as (
+  insert into open_tasks (id, partition, status, tenant, queue, task_type, priority, due_at, ready_at, wake_at,
+    expires_at, timeout_ms, concurrency_key, attempt, session, token, grant_no, started_at, deadline_at)
+  select j.id, j.partition,
+    case when j.due > now() then 'SCHEDULED' when j.last_grant is not null then 'RUNNING' else 'PENDING' end,
+    j.tenant, j.queue, j.task_type, j.priority,
+    case when j.due > now() then j.due end,
+    case when j.due > now() then null else now() end,
+    case when j.last_grant is not null then now() + (j.timeout_ms + $26::bigint) * interval '1 millisecond'
+      when j.due > now() then least(j.due, j.expires_at) else j.expires_at end,
+    j.expires_at, j.timeout_ms, j.concurrency_key,
+    case when j.last_grant is null then 0 else 1 end,
+    case when j.last_grant is not null then j.session end,
+    case when j.last_grant is not null then j.token end,
+    j.last_grant,
+    case when j.last_grant is not null then now() end,
+    case when j.last_grant is not null then now() + j.timeout_ms * interval '1 millisecond' end
+  from judged j
+  returning id, status, tenant, queue, priority, due_at, grant_no, deadline_at
+),
+stored as (
+  insert into tasks (id, tenant, task_type, queue, priority, created_at, scheduled_at, expires_at, max_retries,
+    retry_backoff, retry_jitter, retry_delay_ms, retry_max_delay_ms, timeout_ms, result_ttl_ms, idempotency_key,
+    concurrency_key, tags, metadata, payload, traceparent)
+  select i.id, i.tenant, i.task_type, i.queue, i.priority, now(),
+    coalesce(i.scheduled_at, now() + i.delay_ms * interval '1 millisecond'), i.expires_at, i.max_retries,
+    i.retry_backoff, i.retry_jitter, i.retry_delay_ms, i.retry_max_delay_ms, i.timeout_ms, i.result_ttl_ms,
+    i.idempotency_key, i.concurrency_key, i.tags::text[], i.metadata, i.payload, i.traceparent
+  from input i
+),
+counted as (
+  insert into counters (queue, priority, tenant, gate, slot, depth)
+  select p.queue, p.priority, p.tenant, '', $27::integer, count(*) from placed p where p.status = 'PENDING'
+  group by 1, 2, 3 order by 1, 2, 3
+  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
+)
+select p.id, p.status, date_part('epoch', now()) * 1000 as "createdAtMs", date_part('epoch', p.due_at) * 1000 as "dueAtMs",
+  p.grant_no as "grant", date_part('epoch', p.deadline_at) * 1000 as "deadlineAtMs"
+from placed p`,
+}
+
+/** Keys in the order (tenant, key), so that two groups never lock each other out; says which were won. */
+const insertKeys: Statement = {
+  name: 'insert_keys',
+  text: `
+insert into idempotency_keys (tenant, key, task_id, request_hash, created_at)
+select k.tenant, k.key, k.task_id, k.request_hash, now()
+from unnest($1::text[], $2::text[], $3::uuid[], $4::bytea[]) as k (tenant, key, task_id, request_hash)
+order by k.tenant, k.key
+on conflict (tenant, key) do nothing
+returning task_id as id`,
+}
+
+/** Who holds these keys; a second statement, since the first one's snapshot can't see who won against it. */
+const readKeys: Statement = {
+  name: 'read_keys',
+  text: `
+select h.tenant, h.key, h.task_id as "taskId", h.request_hash as "requestHash"
+from unnest($1::text[], $2::text[]) as k (tenant, key)
+join idempotency_keys h on h.tenant = k.tenant and h.key = k.key`,
+}
+
+/** Where tasks stand that an earlier submission made, or whose commit got no answer. */
+const readStanding: Statement = {
+  name: 'read_standing',
+  text: `
+select t.id, coalesce(u.status, o.status) as status, date_part('epoch', t.created_at) * 1000 as "createdAtMs",
+  date_part('epoch', t.scheduled_at) * 1000 as "scheduledAtMs"
+from unnest($1::uuid[]) as i (id)
+join tasks t on t.id = i.id
+left join outcomes u on u.id = i.id
+left join open_tasks o on o.id = i.id`,
+}
+
+/** New names come into being up to a limit of each kind; answers which of the asked ones exist now. */
+const registerNames: Statement = {
+  name: 'register_names',
+  text: `
+with q as (
+  insert into queues (name) select unnest($1::text[]) where (select count(*) from queues) < $3::integer
+  on conflict do nothing returning name
+),
+t as (
+  insert into task_types (name) select unnest($2::text[]) where (select count(*) from task_types) < $3::integer
+  on conflict do nothing returning name
+)
+select array(select name from q union select k.name from queues k where k.name = any ($1::text[])) as queues,
+  array(select name from t union select k.name from task_types k where k.name = any ($2::text[])) as types`,
+}
+
+const makeDays: Statement = {
+  name: 'make_days',
+  text: `select duly_make_day(day::date) from unnest($1::timestamptz[]) as d (at), lateral (select (d.at at time zone 'UTC')::date) as x (day)`,
+}
+
+/** What intake asks of the store. */
+export class IntakeStore {
+  readonly #database: Database
+  readonly #graceMs: number
+
+  constructor(database: Database, options: { graceMs: number }) {
+    this.#database = database
+    this.#graceMs = options.graceMs
+  }
+
+  /** Inserts on a connection that the caller holds; `slot` names the counters that this writer alone adds to. */
+  async insert(client: pg.PoolClient, rows: readonly MintedTask[], slot: number): Promise<PlacedTask[]> {
+    const result = await client.query<PlacedTask>({ ...insertTasks, values: this.#values(rows, slot) })
+    return result.rows
+  }
+
+  async insertKeys(client: pg.PoolClient, rows: readonly MintedTask[]): Promise<Set<Uuid>> {
+    const result = await client.query<{ id: Uuid }>({
+      ...insertKeys,
+      values: [
+        textArray(rows.map((row) => row.task.tenant)),
+        textArray(rows.map((row) => row.task.idempotencyKey)),
+        uuidArray(rows.map((row) => row.id)),
+        byteaArray(rows.map((row) => row.task.requestHash)),
+      ],
+    })
+    return new Set(result.rows.map((row) => row.id))
+  }
+
+  async keyHolders(client: pg.PoolClient, rows: readonly MintedTask[]): Promise<KeyHolder[]> {
+    const result = await client.query<KeyHolder>({
+      ...readKeys,
+      values: [textArray(rows.map((row) => row.task.tenant)), textArray(rows.map((row) => row.task.idempotencyKey))],
+    })
+    return result.rows
+  }
+
+  standing(ids: readonly Uuid[]): Promise<Omit<Submitted, 'replayed'>[]> {
+    return this.#database.hot<Omit<Submitted, 'replayed'>>(readStanding, [uuidArray(ids)])
+  }
+
+  /** Makes queues and task types exist, up to `limit` of each; answers those of the asked ones that exist. */
+  async registerNames(
+    queues: readonly string[],
+    types: readonly string[],
+    limit: number,
+  ): Promise<{ queues: string[]; types: string[] }> {
+    const values = [textArray(queues), textArray(types), limit]
+    const [row] = await this.#database.query<{ queues: string[]; types: string[] }>(registerNames, values)
+    return row ?? { queues: [], types: [] }
+  }
+
+  async makeDays(instantsMs: readonly number[]): Promise<void> {
+    await this.#database.query(makeDays, [instantArray(instantsMs)])
+  }
+
+  #values(rows: readonly MintedTask[], slot: number): unknown[] {
+    const of = <T>(pick: (task: NewTask) => T): T[] => rows.map((row) => pick(row.task))
+    const sessions = new Set<Uuid>()
+    for (const row of rows) if (row.handoff) sessions.add(row.handoff.session)
+    return [
+      uuidArray(rows.map((row) => row.id)),
+      int2Array(rows.map((row) => row.partition)),
+      textArray(of((task) => task.tenant)),
+      textArray(of((task) => task.queue)),
+      textArray(of((task) => task.taskType)),
+      int2Array(of((task) => task.priority)),
+      instantArray(of((task) => task.scheduledAtMs)),
+      int8Array(of((task) => (task.delayMs === null ? null : Math.round(task.delayMs)))),
+      instantArray(of((task) => task.expiresAtMs)),
+      int4Array(of((task) => task.maxRetries)),
+      textArray(of((task) => task.backoff)),
+      textArray(of((task) => task.jitter)),
+      int8Array(of((task) => Math.round(task.retryDelayMs))),
+      int8Array(of((task) => Math.round(task.retryMaxDelayMs))),
+      int8Array(of((task) => Math.round(task.timeoutMs))),
+      int8Array(of((task) => (task.resultTtlMs === null ? null : Math.round(task.resultTtlMs)))),
+      textArray(of((task) => task.idempotencyKey)),
+      textArray(of((task) => task.concurrencyKey)),
+      textArray(of((task) => tagsLiteral(task.tags))),
+      textArray(of((task) => task.metadata)),
+      textArray(of((task) => task.payload)),
+      textArray(of((task) => task.traceparent)),
+      uuidArray(rows.map((row) => row.handoff?.session ?? null)),
+      bigintOrNull(rows),
+      uuidArray([...sessions].sort()),
+      this.#graceMs,
+      slot,
+    ]
+  }
+}
+
+function bigintOrNull(rows: readonly MintedTask[]): Buffer {
+  return bigintArray(rows.map((row) => row.handoff?.token ?? null))
+}
+
+/** A text[] literal of its own within an array of texts (arrays of arrays must have equal lengths). */
+function tagsLiteral(tags: readonly string[]): string | null {
+  if (tags.length === 0) return null
+  return `{${tags.map((tag) => `"${tag.replace(/[\\"]/g, '\\$&')}"`).join(',')}}`
+}

@@ -1,0 +1,206 @@
+import type { Uuid } from '@duly/domain'
+import type { TakenTask } from '../queue/port.js'
+import { takenColumns, takenJoins } from '../queue/postgres/claim-sql.js'
+import { type TakenRow, takenFromRow } from '../queue/postgres/ready-queue.js'
+import type { Database, Statement } from './database.js'
+import { bigintArray, float4Array, int4Array, int8Array, textArray, uuidArray } from './params.js'
+
+/** A worker's session as the store has it. */
+export interface SessionRow {
+  readonly id: Uuid
+  readonly name: string
+  readonly queues: readonly string[]
+  readonly taskTypes: readonly string[]
+  readonly tenant: string | null
+  readonly slots: number
+  readonly heartbeatMs: number
+  readonly leaseMs: number
+  readonly draining: boolean
+  readonly lastGrant: number
+  readonly received: number
+}
+
+export interface NewSession extends Omit<SessionRow, 'draining' | 'lastGrant' | 'received'> {
+  readonly host: string | null
+  readonly version: string | null
+}
+
+export interface Beat {
+  readonly session: Uuid
+  readonly received: number
+  readonly lagMs: number | null
+  readonly rssBytes: number | null
+}
+
+/** A live session's answer to a beat. */
+export interface BeatAnswer {
+  readonly session: Uuid
+  readonly lastGrant: number
+  readonly draining: boolean
+}
+
+/** A lease that a session holds. */
+export interface HeldLease {
+  readonly session: Uuid
+  readonly id: Uuid
+  readonly attempt: number
+  readonly token: bigint
+  readonly grant: number
+  readonly cancelReason: string | null
+}
+
+const isLive = `s.ended_at is null and s.live_until > (select duly_judged_now())`
+
+const register: Statement = {
+  name: 'register_session',
+  text: `
+insert into worker_sessions (id, name, host, version, queues, task_types, tenant, slots, heartbeat_ms, lease_ms,
+  registered_at, beat_at, live_until)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now(), now(), now() + $10::integer * interval '1 millisecond')`,
+}
+
+const load: Statement = {
+  name: 'load_session',
+  text: `
+select s.id, s.name, s.queues, s.task_types as "taskTypes", s.tenant, s.slots, s.heartbeat_ms as "heartbeatMs",
+  s.lease_ms as "leaseMs", s.draining, s.last_grant as "lastGrant", s.received
+from worker_sessions s where s.id = $1 and ${isLive}`,
+}
+
+/** One small write keeps all leases of a session alive, however many tasks it runs. A dead session is never revived. */
+const beat: Statement = {
+  name: 'beat',
+  text: `
+update worker_sessions s
+set beat_at = now(), live_until = greatest(s.live_until, now() + s.lease_ms * interval '1 millisecond'),
+  received = greatest(s.received, b.received), lag_ms = b.lag_ms, rss_bytes = b.rss_bytes
+from unnest($1::uuid[], $2::integer[], $3::real[], $4::bigint[]) as b (id, received, lag_ms, rss_bytes)
+where s.id = b.id and ${isLive}
+returning s.id as session, s.last_grant as "lastGrant", s.draining`,
+}
+
+const acknowledge: Statement = {
+  name: 'acknowledge',
+  text: `
+update worker_sessions s set received = greatest(s.received, a.received)
+from unnest($1::uuid[], $2::integer[]) as a (id, received)
+where s.id = a.id and s.ended_at is null and s.received < a.received`,
+}
+
+const held: Statement = {
+  name: 'held_leases',
+  text: `
+select o.session, o.id, o.attempt, o.token, o.grant_no as "grant",
+  case when o.cancel_requested_at is not null then coalesce(o.cancel_reason, 'cancel_requested') end as "cancelReason"
+from unnest($1::uuid[]) as i (session) join open_tasks o on o.session = i.session`,
+}
+
+/** Grants that the worker has not acknowledged, once more, with the same lease and a fresh deadline. */
+const repeat: Statement = {
+  name: 'repeat_grants',
+  text: `
+with c as materialized (
+  update open_tasks o
+  set deadline_at = now() + o.timeout_ms * interval '1 millisecond',
+    wake_at = now() + (o.timeout_ms + $3::bigint) * interval '1 millisecond'
+  where o.session = $1 and o.grant_no > $2::integer and o.cancel_requested_at is null
+    and exists (select 1 from worker_sessions s where s.id = $1 and ${isLive})
+  returning o.*
+)
+select ${takenColumns} from c ${takenJoins}`,
+}
+
+/** Ends a session at the worker's own wish. What it still holds is released by the caller before. */
+const end: Statement = {
+  name: 'end_session',
+  text: `update worker_sessions set ended_at = now(), end_reason = $2 where id = $1 and ended_at is null returning id`,
+}
+
+const writeProgress: Statement = {
+  name: 'write_progress',
+  text: `
+insert into task_progress (task_id, percent, note, checkpoint, updated_at)
+select o.id, w.percent, w.note, w.checkpoint, now()
+from unnest($2::uuid[], $3::integer[], $4::bigint[], $5::real[], $6::text[], $7::text[])
+  as w (id, attempt, token, percent, note, checkpoint)
+join open_tasks o on o.id = w.id and o.session = $1 and o.attempt = w.attempt and o.token = w.token
+on conflict (task_id) do update set percent = coalesce(excluded.percent, task_progress.percent),
+  note = coalesce(excluded.note, task_progress.note),
+  checkpoint = coalesce(excluded.checkpoint, task_progress.checkpoint), updated_at = now()`,
+}
+
+/** What a running attempt wrote; null parts stay as they were. */
+export interface ProgressWrite {
+  readonly lease: HeldLease
+  readonly percent: number | null
+  readonly note: string | null
+  readonly checkpoint: string | null
+}
+
+/** Sessions, their leases and grants. */
+export class SessionStore {
+  readonly #database: Database
+  readonly #graceMs: number
+
+  constructor(database: Database, options: { graceMs: number }) {
+    this.#database = database
+    this.#graceMs = options.graceMs
+  }
+
+  async register(session: NewSession): Promise<void> {
+    const { id, name, host, version, queues, taskTypes, tenant, slots, heartbeatMs, leaseMs } = session
+    const lists = [textArray(queues), textArray(taskTypes)]
+    await this.#database.query(register, [id, name, host, version, ...lists, tenant, slots, heartbeatMs, leaseMs])
+  }
+
+  /** The session if it lives, else null. */
+  async load(id: Uuid): Promise<SessionRow | null> {
+    const [row] = await this.#database.query<SessionRow>(load, [id])
+    return row ?? null
+  }
+
+  /** Answers the sessions that live; all others are lost. */
+  async beat(beats: readonly Beat[]): Promise<BeatAnswer[]> {
+    const ordered = [...beats].sort((a, b) => (a.session < b.session ? -1 : 1))
+    return this.#database.hot<BeatAnswer>(beat, [
+      uuidArray(ordered.map((b) => b.session)),
+      int4Array(ordered.map((b) => b.received)),
+      float4Array(ordered.map((b) => b.lagMs)),
+      int8Array(ordered.map((b) => b.rssBytes)),
+    ])
+  }
+
+  async acknowledge(received: readonly (readonly [Uuid, number])[]): Promise<void> {
+    const ordered = [...received].sort(([a], [b]) => (a < b ? -1 : 1))
+    const values = [uuidArray(ordered.map(([id]) => id)), int4Array(ordered.map(([, grant]) => grant))]
+    await this.#database.hot(acknowledge, values)
+  }
+
+  async held(sessions: readonly Uuid[]): Promise<HeldLease[]> {
+    type HeldRow = Omit<HeldLease, 'token'> & { readonly token: string }
+    const rows = await this.#database.hot<HeldRow>(held, [uuidArray(sessions)])
+    return rows.map((row) => ({ ...row, token: BigInt(row.token) }))
+  }
+
+  async repeat(session: Uuid, received: number): Promise<TakenTask[]> {
+    const rows = await this.#database.hot<TakenRow>(repeat, [session, received, this.#graceMs])
+    return rows.map(takenFromRow)
+  }
+
+  /** False when it had ended before. */
+  async end(session: Uuid, reason: string): Promise<boolean> {
+    return (await this.#database.query(end, [session, reason])).length > 0
+  }
+
+  async writeProgress(session: Uuid, writes: readonly ProgressWrite[]): Promise<void> {
+    await this.#database.hot(writeProgress, [
+      session,
+      uuidArray(writes.map((w) => w.lease.id)),
+      int4Array(writes.map((w) => w.lease.attempt)),
+      bigintArray(writes.map((w) => w.lease.token)),
+      float4Array(writes.map((w) => w.percent)),
+      textArray(writes.map((w) => w.note)),
+      textArray(writes.map((w) => w.checkpoint)),
+    ])
+  }
+}

@@ -1,0 +1,251 @@
+import { statusGuard, type TaskStatus, type Uuid } from '@duly/domain'
+import type { AttemptRecord, EventRecord, TaskRecord } from '../model.js'
+import type { Database, Statement } from './database.js'
+import { uuidArray } from './params.js'
+
+const ms = (expression: string, name: string) => `date_part('epoch', ${expression}) * 1000 as "${name}"`
+
+/** One task as a row, wherever it stands. */
+const read: Statement = {
+  name: 'read_task',
+  text: `
+select t.id, coalesce(u.status, o.status) as status, t.tenant, t.task_type as "taskType", t.queue, t.priority, t.payload,
+  t.metadata, t.tags, ${ms('t.created_at', 'createdAtMs')}, ${ms('t.scheduled_at', 'scheduledAtMs')},
+  ${ms('o.due_at', 'dueAtMs')}, ${ms('t.expires_at', 'expiresAtMs')},
+  ${ms('coalesce(u.started_at, o.started_at)', 'startedAtMs')}, ${ms('u.completed_at', 'completedAtMs')},
+  t.max_retries as "maxRetries", t.retry_backoff as backoff, t.retry_jitter as jitter,
+  t.retry_delay_ms::float8 as "retryDelayMs", t.retry_max_delay_ms::float8 as "retryMaxDelayMs",
+  t.timeout_ms::float8 as "timeoutMs",
+  (coalesce(u.attempt, o.attempt) - (select count(*) from failed_attempts n
+    where n.task_id = t.id and n.outcome = 'undelivered'))::integer as attempts,
+  coalesce(u.failures, o.failures) as failures, coalesce(u.crashes, o.crashes) as crashes,
+  coalesce(o.cancel_requested_at is not null, false) as "cancelRequested", coalesce(u.reason, o.cancel_reason) as reason,
+  coalesce(u.session, o.session) as "workerId", coalesce(u.worker_name, w.name) as "workerName",
+  case when t.result_ttl_ms is null or u.completed_at + t.result_ttl_ms * interval '1 millisecond' > now()
+    then u.result end as result,
+  coalesce(u.error_class, f.error_class) as "errorClass", coalesce(u.error_message, f.error_message) as "errorMessage",
+  coalesce(u.error_stack, f.error_stack) as "errorStack",
+  t.idempotency_key as "idempotencyKey", t.concurrency_key as "concurrencyKey", t.workflow_id as "workflowId",
+  t.cron_id as "cronId", t.traceparent, p.percent, p.note
+from tasks t
+left join outcomes u on u.id = t.id
+left join open_tasks o on o.id = t.id
+left join worker_sessions w on w.id = o.session
+left join task_progress p on p.task_id = t.id
+left join lateral (
+  select a.error_class, a.error_message, a.error_stack from failed_attempts a
+  where a.task_id = t.id and u.id is null and a.run = o.run and a.error_class is not null
+  order by a.attempt desc limit 1) f on true
+where t.id = $1`,
+}
+
+const finishedOf: Statement = {
+  name: 'finished_of',
+  text: `select u.id from unnest($1::uuid[]) as i (id) join outcomes u on u.id = i.id`,
+}
+
+const cancelWaiting: Statement = {
+  name: 'cancel_waiting',
+  text: `
+with gone as materialized (
+  delete from open_tasks o where o.id = $1 and ${statusGuard('cancel', 'o.status')} returning o.*
+),
+outcome as (
+  insert into outcomes (id, status, completed_at, attempt, failures, crashes, undelivered, snoozes, releases, run, reason)
+  select id, 'CANCELLED', now(), attempt, failures, crashes, undelivered, snoozes, releases, run, $3 from gone
+),
+event as (
+  insert into task_events (task_id, at, transition, from_status, to_status, actor, reason)
+  select id, now(), 'cancel', status, 'CANCELLED', $2, $3 from gone
+),
+counted as (
+  insert into counters (queue, priority, tenant, gate, slot, depth)
+  select queue, priority, tenant, gate, $4::integer, -1 from gone where status = 'PENDING'
+  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
+)
+select date_part('epoch', now()) * 1000 as "cancelledAtMs" from gone`,
+}
+
+/** Marks a running attempt; its grace begins at once, so the watchdog ends what ignores the signal. */
+const requestCancel: Statement = {
+  name: 'request_cancel',
+  text: `
+with marked as (
+  update open_tasks o set cancel_requested_at = now(), cancel_reason = $3,
+    wake_at = least(o.wake_at, now() + $4::bigint * interval '1 millisecond')
+  where o.id = $1 and ${statusGuard('request_cancel', 'o.status')} and o.cancel_requested_at is null
+  returning o.id, o.attempt, o.session
+),
+event as (
+  insert into task_events (task_id, at, transition, from_status, to_status, attempt, actor, reason)
+  select id, now(), 'request_cancel', 'RUNNING', 'RUNNING', attempt, $2, $3 from marked
+)
+select session from marked`,
+}
+
+const standing: Statement = {
+  name: 'standing',
+  text: `
+select coalesce(u.status, o.status) as status, o.cancel_requested_at is not null as "cancelRequested",
+  ${ms('u.completed_at', 'completedAtMs')}
+from tasks t left join outcomes u on u.id = t.id left join open_tasks o on o.id = t.id where t.id = $1`,
+}
+
+/**
+ * Replay: deleting the outcome is the compare-and-set; the run is archived, the dead letter goes, the open row comes back
+ * with its retries restored. So there is one accepted outcome per run.
+ */
+const replay: Statement = {
+  name: 'replay',
+  text: `
+with gone as materialized (
+  delete from outcomes u where u.id = $1 and ${statusGuard('replay', 'u.status')} and u.discarded_at is null returning u.*
+),
+archived as (
+  insert into runs (task_id, run, archived_at, status, completed_at, started_at, attempt, failures, crashes, session,
+    worker_name, reason, error_class, error_message, error_stack, result)
+  select id, run, now(), status, completed_at, started_at, attempt, failures, crashes, session, worker_name, reason,
+    error_class, error_message, error_stack, result
+  from gone
+),
+buried as (delete from dead_letters d using gone g where d.task_id = g.id),
+again as (
+  insert into open_tasks (id, partition, status, tenant, queue, task_type, priority, ready_at, timeout_ms, concurrency_key,
+    workflow_id, attempt, undelivered, snoozes, releases, run)
+  select t.id, $3::smallint, 'PENDING', t.tenant, t.queue, t.task_type, t.priority, now(), t.timeout_ms,
+    t.concurrency_key, t.workflow_id, g.attempt, 0, 0, g.releases, g.run + 1
+  from gone g join tasks t on t.id = g.id
+  returning id, queue, priority, tenant, gate
+),
+event as (
+  insert into task_events (task_id, at, transition, from_status, to_status, attempt, actor, reason)
+  select id, now(), 'replay', status, 'PENDING', null, $2, null from gone
+),
+counted as (
+  insert into counters (queue, priority, tenant, gate, slot, depth)
+  select queue, priority, tenant, gate, $4::integer, 1 from again
+  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
+)
+select queue, priority, tenant, gate from again`,
+}
+
+const attempts: Statement = {
+  name: 'read_attempts',
+  text: `
+select a.* from (
+  select f.attempt, f.run, f.session as "workerId", f.worker_name as "workerName",
+    ${ms('f.started_at', 'startedAtMs')}, ${ms('f.ended_at', 'endedAtMs')}, f.outcome,
+    f.error_class as "errorClass", f.error_message as "errorMessage", f.error_stack as "errorStack",
+    f.retry_delay_ms::float8 as "retryDelayMs"
+  from failed_attempts f where f.task_id = $1 and f.outcome <> 'undelivered'
+  union all
+  select u.attempt, u.run, u.session, u.worker_name, ${ms('u.started_at', 's')}, ${ms('u.completed_at', 'c')}, 'succeeded',
+    null, null, null, null
+  from outcomes u where u.id = $1 and u.status = 'SUCCEEDED'
+  union all
+  select o.attempt, o.run, o.session, w.name, ${ms('o.started_at', 's')}, null, 'running', null, null, null, null
+  from open_tasks o left join worker_sessions w on w.id = o.session where o.id = $1 and o.status = 'RUNNING'
+) a
+order by a.attempt limit $2`,
+}
+
+const events: Statement = {
+  name: 'read_events',
+  text: `
+select ${ms('e.at', 'at')}, e.transition, e.from_status as "fromStatus", e.to_status as "toStatus", e.attempt, e.actor,
+  e.reason
+from task_events e where e.task_id = $1 order by e.event_id limit $2`,
+}
+
+interface ErrorColumns {
+  readonly errorClass: string | null
+  readonly errorMessage: string | null
+  readonly errorStack: string | null
+}
+
+const errorOf = ({ errorClass, errorMessage, errorStack }: ErrorColumns) =>
+  errorClass === null ? null : { class: errorClass, message: errorMessage ?? '', stack: errorStack }
+
+/** The most attempts and events that one answer holds; both are bounded by max_retries, crashes and snoozes anyway. */
+const historyLimit = 10_000
+
+/** Reads of single tasks, and the changes that the API makes to them. */
+export class TaskStore {
+  readonly #database: Database
+  readonly #slot: number
+  readonly #graceMs: number
+
+  constructor(database: Database, options: { slot: number; graceMs: number }) {
+    this.#database = database
+    this.#slot = options.slot
+    this.#graceMs = options.graceMs
+  }
+
+  async read(id: Uuid): Promise<TaskRecord | null> {
+    type RecordRow = Omit<TaskRecord, 'error' | 'progress' | 'tags'> &
+      ErrorColumns & { tags: string[] | null; percent: number | null; note: string | null }
+    const [row] = await this.#database.query<RecordRow>(read, [id])
+    if (!row) return null
+    const { errorClass, errorMessage, errorStack, percent, note, tags, ...record } = row
+    return {
+      ...record,
+      tags: tags ?? [],
+      error: errorOf({ errorClass, errorMessage, errorStack }),
+      progress: percent === null ? null : { percent, note },
+    }
+  }
+
+  /** Which of these have an outcome. */
+  async finishedOf(ids: readonly Uuid[]): Promise<Uuid[]> {
+    const rows = await this.#database.query<{ id: Uuid }>(finishedOf, [uuidArray(ids)])
+    return rows.map((row) => row.id)
+  }
+
+  /** The instant of the cancellation, or null: it was not waiting. */
+  async cancelWaiting(id: Uuid, actor: string, reason: string): Promise<number | null> {
+    const [row] = await this.#database.query<{ cancelledAtMs: number }>(cancelWaiting, [id, actor, reason, this.#slot])
+    return row?.cancelledAtMs ?? null
+  }
+
+  /** The session whose attempt was marked, or null: it was not running, or marked before. */
+  async requestCancel(id: Uuid, actor: string, reason: string): Promise<Uuid | null> {
+    const [row] = await this.#database.query<{ session: Uuid }>(requestCancel, [id, actor, reason, this.#graceMs])
+    return row?.session ?? null
+  }
+
+  async standing(
+    id: Uuid,
+  ): Promise<{ status: TaskStatus; cancelRequested: boolean; completedAtMs: number | null } | null> {
+    const [row] = await this.#database.query<{
+      status: TaskStatus | null
+      cancelRequested: boolean
+      completedAtMs: number | null
+    }>(standing, [id])
+    return row?.status ? { ...row, status: row.status } : null
+  }
+
+  /** The lane that the task is back in, or null: it was in no state to be replayed. */
+  async replay(
+    id: Uuid,
+    partition: number,
+    actor: string,
+  ): Promise<{ queue: string; priority: 1 | 2 | 3; tenant: string; gate: string } | null> {
+    const [row] = await this.#database.query<{ queue: string; priority: 1 | 2 | 3; tenant: string; gate: string }>(
+      replay,
+      [id, actor, partition, this.#slot],
+    )
+    return row ?? null
+  }
+
+  async attempts(id: Uuid): Promise<AttemptRecord[]> {
+    const rows = await this.#database.query<Omit<AttemptRecord, 'error'> & ErrorColumns>(attempts, [id, historyLimit])
+    return rows.map(({ errorClass, errorMessage, errorStack, ...row }) => ({
+      ...row,
+      error: errorOf({ errorClass, errorMessage, errorStack }),
+    }))
+  }
+
+  events(id: Uuid): Promise<EventRecord[]> {
+    return this.#database.query<EventRecord>(events, [id, historyLimit])
+  }
+}

@@ -1,0 +1,196 @@
+import { statusGuard, type Uuid } from '@duly/domain'
+import type { TakenTask } from '../queue/port.js'
+import { takenColumns, takenJoins } from '../queue/postgres/claim-sql.js'
+import { type TakenRow, takenFromRow } from '../queue/postgres/ready-queue.js'
+import type { Database, Statement } from './database.js'
+import { bigintArray, int2Array, uuidArray } from './params.js'
+
+/** A timer that is due now or soon: a hint, the store decides again when it is acted on. */
+export interface DueTimer {
+  readonly id: Uuid
+  readonly partition: number
+  readonly wakeAtMs: number
+  readonly status: 'SCHEDULED' | 'RETRYING' | 'PENDING' | 'BLOCKED'
+  readonly tenant: string
+  readonly queue: string
+  readonly taskType: string
+  readonly priority: 1 | 2 | 3
+  readonly gate: string
+  readonly suspect: boolean
+  /** It has an expiry and never started: at its instant it may end instead. */
+  readonly mayExpire: boolean
+  /** Its real instant, when it is tried again after coming too early. */
+  readonly firstMs?: number
+}
+
+/** A task that is ready now. */
+export interface Promoted {
+  readonly id: Uuid
+  readonly tenant: string
+  readonly queue: string
+  readonly priority: 1 | 2 | 3
+  readonly gate: string
+  readonly taskType: string
+  readonly dueAtMs: number
+}
+
+/** The next instants of each partition up to a horizon, earliest first, a bounded number from each: fair turns. */
+const peek: Statement = {
+  name: 'peek_timers',
+  text: `
+select o.id, o.partition, date_part('epoch', o.wake_at) * 1000 as "wakeAtMs", o.status, o.tenant, o.queue,
+  o.task_type as "taskType", o.priority, o.gate, o.crashes + o.undelivered > 0 as suspect,
+  o.expires_at is not null and o.attempt = 0 as "mayExpire"
+from unnest($1::smallint[]) as p (partition) cross join lateral (
+  select * from open_tasks o
+  where o.partition = p.partition and o.wake_at <= now() + $2::bigint * interval '1 millisecond' and o.status <> 'RUNNING'
+  order by o.wake_at limit $3
+) o
+order by o.wake_at limit $4`,
+}
+
+/**
+ * Promotes what is due: to PENDING, or, when a session is named for it, straight to RUNNING with that worker's lease (the
+ * hand-off tests pause, expiry and the live session as a claim does). Rows that others hold are skipped: they promote them.
+ */
+const promote: Statement = {
+  name: 'promote',
+  text: `
+with granted as materialized (
+  update worker_sessions s set last_grant = s.last_grant + 1
+  where s.id = any ($4::uuid[]) and s.ended_at is null and not s.draining and s.live_until > (select duly_judged_now())
+  returning s.id, s.last_grant
+),
+due as materialized (
+  select o.id, i.session, i.token, g.last_grant
+  from unnest($1::uuid[], $2::uuid[], $3::bigint[]) as i (id, session, token)
+  cross join lateral (
+    select o.id, o.queue from open_tasks o
+    where o.id = i.id and ${statusGuard('promote', 'o.status')} and o.due_at <= now()
+      and (o.expires_at is null or o.expires_at > now() or o.attempt > 0)
+    for update skip locked
+  ) o
+  left join granted g on i.session is not null and g.id = i.session
+    and not exists (select 1 from queues q where q.name = o.queue and q.paused)
+),
+up as materialized (
+  update open_tasks o
+  set status = case when d.last_grant is null then 'PENDING' else 'RUNNING' end,
+    ready_at = o.due_at, lane_version = o.lane_version + 1,
+    due_at = case when d.last_grant is null then null else o.due_at end,
+    attempt = case when d.last_grant is null then o.attempt else o.attempt + 1 end,
+    session = case when d.last_grant is not null then d.session end,
+    token = case when d.last_grant is not null then d.token end,
+    grant_no = d.last_grant,
+    started_at = case when d.last_grant is not null then now() end,
+    deadline_at = case when d.last_grant is not null then now() + o.timeout_ms * interval '1 millisecond' end,
+    wake_at = case when d.last_grant is not null then now() + (o.timeout_ms + $5::bigint) * interval '1 millisecond'
+      when o.attempt = 0 then o.expires_at end
+  from due d where o.id = d.id
+  returning o.*
+),
+counted as (
+  insert into counters (queue, priority, tenant, gate, slot, depth)
+  select queue, priority, tenant, gate, $6::integer, count(*) from up where status = 'PENDING'
+  group by 1, 2, 3, 4 order by 1, 2, 3, 4
+  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
+),
+c as (select * from up where status = 'RUNNING')
+select ${takenColumns}, c.status, null::float8 as "dueAtMs" from c ${takenJoins}
+union all
+select up.id, null, null, null, null, null, null, up.tenant, up.queue, up.task_type, up.priority, up.gate,
+  null, null, null, null, null, date_part('epoch', up.ready_at) * 1000, null, null, null, null, up.status,
+  date_part('epoch', up.ready_at) * 1000
+from up where up.status = 'PENDING'`,
+}
+
+/** Ends what was to start before an instant that has passed, and never started. */
+const expire: Statement = {
+  name: 'expire',
+  text: `
+with gone as materialized (
+  delete from open_tasks o using (
+    select o.id from unnest($1::uuid[]) as i (id) cross join lateral (
+      select o.id from open_tasks o
+      where o.id = i.id and ${statusGuard('expire', 'o.status')} and o.attempt = 0 and o.expires_at <= now()
+      for update skip locked) o
+  ) i
+  where o.id = i.id
+  returning o.*
+),
+outcome as (
+  insert into outcomes (id, status, completed_at, attempt, failures, crashes, undelivered, snoozes, releases, run, reason)
+  select id, 'CANCELLED', now(), attempt, failures, crashes, undelivered, snoozes, releases, run, 'expired' from gone
+),
+event as (
+  insert into task_events (task_id, at, transition, from_status, to_status, actor, reason)
+  select id, now(), 'expire', status, 'CANCELLED', 'timer', 'expired' from gone
+),
+counted as (
+  insert into counters (queue, priority, tenant, gate, slot, depth)
+  select queue, priority, tenant, gate, $2::integer, -count(*) from gone where status = 'PENDING'
+  group by 1, 2, 3, 4 order by 1, 2, 3, 4
+  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
+)
+select id from gone`,
+}
+
+/** A promotion: the task, and the waiting worker that shall get it at once. */
+export interface Promotion {
+  readonly id: Uuid
+  readonly handoff: { readonly session: Uuid; readonly token: bigint } | null
+}
+
+export interface PromoteResult {
+  readonly ready: readonly Promoted[]
+  readonly handedOff: readonly TakenTask[]
+}
+
+/** The time-ordered index, by partition. */
+export class TimerStore {
+  readonly #database: Database
+  readonly #slot: number
+  readonly #graceMs: number
+
+  constructor(database: Database, options: { slot: number; graceMs: number }) {
+    this.#database = database
+    this.#slot = options.slot
+    this.#graceMs = options.graceMs
+  }
+
+  /** Timers within `horizonMs` of now, at most `perPartition` of each partition and `limit` in all. */
+  peek(
+    partitions: readonly number[],
+    options: { horizonMs: number; perPartition: number; limit: number },
+  ): Promise<DueTimer[]> {
+    const { horizonMs, perPartition, limit } = options
+    return this.#database.hot<DueTimer>(peek, [int2Array(partitions), horizonMs, perPartition, limit])
+  }
+
+  /** Promotes those of the given tasks that are due. */
+  async promote(promotions: readonly Promotion[]): Promise<PromoteResult> {
+    const sessions = new Set<Uuid>()
+    for (const { handoff } of promotions) if (handoff) sessions.add(handoff.session)
+    const rows = await this.#database.hot<TakenRow & { status: string; dueAtMs: number }>(promote, [
+      uuidArray(promotions.map((p) => p.id)),
+      uuidArray(promotions.map((p) => p.handoff?.session ?? null)),
+      bigintArray(promotions.map((p) => p.handoff?.token ?? null)),
+      uuidArray([...sessions].sort()),
+      this.#graceMs,
+      this.#slot,
+    ])
+    const ready: Promoted[] = []
+    const handedOff: TakenTask[] = []
+    for (const row of rows) {
+      if (row.status === 'RUNNING') handedOff.push(takenFromRow(row))
+      else ready.push({ ...row, priority: row.priority as 1 | 2 | 3 })
+    }
+    return { ready, handedOff }
+  }
+
+  /** Answers the ids that it ended. */
+  async expire(ids: readonly Uuid[]): Promise<Uuid[]> {
+    const rows = await this.#database.hot<{ id: Uuid }>(expire, [uuidArray(ids), this.#slot])
+    return rows.map((row) => row.id)
+  }
+}

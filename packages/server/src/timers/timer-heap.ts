@@ -1,0 +1,79 @@
+import type { Uuid } from '@duly/domain'
+import type { DueTimer } from '../store/timer-store.js'
+
+/** The earliest timers in memory, a bounded number of them: a binary heap by instant, each task at most once. */
+export class TimerHeap {
+  readonly #limit: number
+  readonly #heap: DueTimer[] = []
+  readonly #ids = new Set<Uuid>()
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  get size(): number {
+    return this.#heap.length
+  }
+
+  /** The earliest instant, epoch ms; Infinity when empty. */
+  get nextMs(): number {
+    return this.#heap[0]?.wakeAtMs ?? Number.POSITIVE_INFINITY
+  }
+
+  /** True when it is now the earliest. A timer that does not fit, or is there, is left to the next look at the store. */
+  add(timer: DueTimer): boolean {
+    if (this.#ids.has(timer.id) || this.#heap.length >= this.#limit) return false
+    this.#ids.add(timer.id)
+    this.#heap.push(timer)
+    this.#up(this.#heap.length - 1)
+    return this.#heap[0] === timer
+  }
+
+  /** Removes and returns up to `limit` timers that are due at `nowMs`, earliest first. */
+  takeDue(nowMs: number, limit: number): DueTimer[] {
+    const due: DueTimer[] = []
+    while (due.length < limit && this.nextMs <= nowMs) due.push(this.#pop())
+    return due
+  }
+
+  #pop(): DueTimer {
+    const first = this.#heap[0] as DueTimer
+    const last = this.#heap.pop() as DueTimer
+    this.#ids.delete(first.id)
+    if (this.#heap.length > 0) {
+      this.#heap[0] = last
+      this.#down()
+    }
+    return first
+  }
+
+  #up(from: number): void {
+    for (let at = from; at > 0; ) {
+      const parent = (at - 1) >> 1
+      if (!this.#isEarlier(at, parent)) return
+      this.#swap(at, parent)
+      at = parent
+    }
+  }
+
+  #down(): void {
+    for (let at = 0; ; ) {
+      const left = 2 * at + 1
+      const right = left + 1
+      const child = right < this.#heap.length && this.#isEarlier(right, left) ? right : left
+      if (child >= this.#heap.length || !this.#isEarlier(child, at)) return
+      this.#swap(at, child)
+      at = child
+    }
+  }
+
+  #isEarlier(a: number, b: number): boolean {
+    return (this.#heap[a] as DueTimer).wakeAtMs < (this.#heap[b] as DueTimer).wakeAtMs
+  }
+
+  #swap(a: number, b: number): void {
+    const held = this.#heap[a] as DueTimer
+    this.#heap[a] = this.#heap[b] as DueTimer
+    this.#heap[b] = held
+  }
+}
