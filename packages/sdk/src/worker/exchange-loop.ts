@@ -92,7 +92,7 @@ export class ExchangeLoop {
     const body = `{"slots":0,"wait_seconds":0,"received":${this.#session.received}}`
     try {
       const answer = (await this.#ports.api.call(this.#session.id, 'poll', body, options)) as WireExchangeAnswer
-      this.#begin(this.#ports.accept(answer.tasks ?? []))
+      this.#receive(answer)
     } catch (error) {
       if (isSessionLost(error)) this.#ports.lost()
       else if (options.signal?.aborted !== true) this.#ports.trouble(error)
@@ -103,12 +103,10 @@ export class ExchangeLoop {
   #pump(onSent?: () => void): boolean {
     if (this.#session.ended.aborted || this.#pauseTimer !== null) return false
     const slots = this.#slotsToAsk()
-    if (slots > 0) {
-      void this.#poll(slots, onSent)
-      return true
-    }
+    if (slots > 0) void this.#poll(slots, onSent)
+    // What the poll could not carry along.
     if (this.#session.reports.hasWaiting && !this.#isReporting) void this.#report()
-    return false
+    return slots > 0
   }
 
   /**
@@ -136,10 +134,20 @@ export class ExchangeLoop {
     this.#openSlots -= slots
     if (answer === null) return this.wake()
     const isHasty = performance.now() - leftAt < Math.min(HASTY_MS, this.#ports.pollWaitMs / 2)
-    const attempts = this.#ports.accept(answer.tasks ?? [])
+    const isEmpty = (answer.tasks ?? []).length === 0
     // Replaced polls come back at once and empty; a server that never holds a poll must not turn this into a hot loop.
-    if (attempts.length === 0 && load.length === 0 && isHasty && this.#openPolls === 0) this.#pause(null)
-    this.#begin(attempts)
+    if (isEmpty && load.length === 0 && isHasty && this.#openPolls === 0) this.#pause(null)
+    this.#receive(answer)
+  }
+
+  #receive(answer: WireExchangeAnswer): void {
+    try {
+      this.#begin(this.#ports.accept(answer.tasks ?? []))
+    } catch (error) {
+      // An answer against the protocol must not take the process down.
+      this.#ports.trouble(error)
+      this.#pause(null)
+    }
   }
 
   /**
@@ -153,11 +161,15 @@ export class ExchangeLoop {
       return
     }
     const plain = attempts.filter(({ grant }) => grant.suspect !== true)
+    for (const attempt of attempts) if (attempt.grant.suspect === true) void this.#beginSuspect(attempt)
+    if (plain.length === 0) {
+      this.wake()
+      return
+    }
     const start = onceWithin(ACKNOWLEDGE_WITHIN_MS, () => {
       for (const attempt of plain) this.#ports.start(attempt)
     })
     if (!this.#pump(start)) void this.#touch({ signal: this.#session.ended, onSent: start })
-    for (const attempt of attempts) if (attempt.grant.suspect === true) void this.#beginSuspect(attempt)
   }
 
   async #beginSuspect(attempt: Attempt): Promise<void> {

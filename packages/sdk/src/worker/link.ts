@@ -66,7 +66,7 @@ export class Link {
     const attempts: Attempt[] = []
     for (const grant of grants) {
       this.session.receive(grant.grant)
-      if (!this.session.seen.add(grant.lease)) continue
+      if (this.session.ended.aborted || !this.session.seen.add(grant.lease)) continue
       const known = registered.get(grant.task_type)
       if (known === undefined || isStopping() || runner.freeSlots <= 0) {
         this.session.reports.add(reportOf(grant.task_id, grant.lease, RELEASED))

@@ -5,6 +5,7 @@ import type { StopSummary } from './events.js'
 import { WorkerStoppingError } from './handler-errors.js'
 import type { Link } from './link.js'
 import type { Runner } from './runner.js'
+import type { Session } from './session.js'
 
 /** How long handlers may take to obey the signal at the end of the grace, ms. */
 const OBEY_WITHIN_MS = 1_000
@@ -28,15 +29,15 @@ export async function shutDown(
     runner.abortAll(link.session, 'stop')
     await within(OBEY_WITHIN_MS, runner.whenIdle())
     runner.detachAll()
-    await within(LAST_CALL_MS, link.session.reports.whenEmpty())
-    await leave(api, link)
+    if (!link.session.ended.aborted) await within(LAST_CALL_MS, link.session.reports.whenEmpty())
+    await leave(api, link.session)
   }
   const unreported = link?.session.reports.unsettled ?? 0
   return { isClean: unreported === 0 && runner.stuckSlots === 0, unreported, stuck: runner.stuckSlots }
 }
 
 /** Ends the session. If that fails, its lease runs out by itself. */
-async function leave(api: WorkerApi, { session }: Link): Promise<void> {
+export async function leave(api: WorkerApi, session: Session): Promise<void> {
   if (!session.ended.aborted) {
     await api.leave(session.id, AbortSignal.timeout(LAST_CALL_MS)).catch((error: unknown) => isSessionLost(error))
   }

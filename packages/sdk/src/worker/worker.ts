@@ -11,12 +11,13 @@ import { HeartbeatThread } from './heartbeat-thread.js'
 import { Link } from './link.js'
 import { type ErrorContext, type ResolvedWorkerOptions, resolveWorkerOptions, type WorkerOptions } from './options.js'
 import type { Outcome } from './outcome.js'
+import { RecentTexts } from './recent-texts.js'
 import { register } from './registration.js'
 import { reportOf } from './reports.js'
 import { runUntilSignal } from './run-until-signal.js'
 import { Runner } from './runner.js'
 import type { Session } from './session.js'
-import { shutDown } from './shutdown.js'
+import { leave, shutDown } from './shutdown.js'
 import type { ContextServices, TaskContext } from './task-context.js'
 import type { WireInstructions } from './wire.js'
 
@@ -40,6 +41,9 @@ const NEXT: Readonly<Record<WorkerState, readonly WorkerState[]>> = {
   stopped: [],
 }
 
+/** The same trouble is told again after this, ms. */
+const TROUBLE_AGAIN_AFTER_MS = 5_000
+
 /**
  * Takes tasks from the server and runs their handlers, `slots` at a time. Survives the server's absence: outcomes are
  * kept until they are taken, and a lost session is replaced.
@@ -51,6 +55,7 @@ export class Worker extends EventEmitter<WorkerEvents> {
   readonly #heartbeat: HeartbeatThread
   readonly #registered = new Map<string, Registered>()
   readonly #stopping = new AbortController()
+  readonly #troubles = new RecentTexts(TROUBLE_AGAIN_AFTER_MS)
   #state: WorkerState = 'idle'
   #link: Link | null = null
   #stopped: Promise<StopSummary> | null = null
@@ -163,6 +168,10 @@ export class Worker extends EventEmitter<WorkerEvents> {
       givesUp,
       trouble: (error) => this.#tellTrouble(error),
     })
+    if (this.#stopping.signal.aborted) {
+      await leave(this.#api, session)
+      throw this.#stopping.signal.reason
+    }
     this.#link = new Link(session, {
       api: this.#api,
       runner: this.#runner,
@@ -235,8 +244,11 @@ export class Worker extends EventEmitter<WorkerEvents> {
     this.emit('refused', taskId, code)
   }
 
+  /** A server that is away makes the same trouble many times a second: told once in a while. */
   #tellTrouble(error: unknown): void {
-    this.#options.logger.warn('trouble with the server', { error: error instanceof Error ? error.message : error })
+    const message = error instanceof Error ? error.message : String(error)
+    if (!this.#troubles.isNew(message)) return
+    this.#options.logger.warn('trouble with the server', { error: message })
     this.#tellError(error)
   }
 
