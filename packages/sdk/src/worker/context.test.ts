@@ -1,0 +1,103 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { problem } from '../testing/scripted-server.js'
+import { gate, WorkerBench } from '../testing/worker-bench.js'
+import type { TaskContext } from './task-context.js'
+
+let bench: WorkerBench
+beforeEach(async () => {
+  bench = await WorkerBench.open()
+})
+afterEach(() => bench.close())
+
+const pushed = (key: string) =>
+  bench.broker.server.callsTo('/heartbeat').flatMap(({ body }) => (body[key] ?? []) as Record<string, unknown>[])
+
+/** Runs one handler that does `work` with its context. */
+async function run(work: (context: TaskContext) => unknown, more = {}): Promise<Record<string, unknown>> {
+  await bench
+    .worker()
+    .handle('work', (_, context) => work(context))
+    .start()
+  return bench.broker.outcome(bench.broker.push('work', null, more))
+}
+
+it('sends the latest progress', async () => {
+  const context = gate<TaskContext>()
+  const release = gate()
+  await bench
+    .worker()
+    .handle('more', async (_, given) => {
+      context.open(given)
+      await release.promise
+    })
+    .start()
+  bench.broker.push('more')
+  const given = await context.promise
+  given.progress(10)
+  given.progress(140, 'nearly there')
+  await bench.broker.server.until(() => pushed('progress').length > 0)
+  expect(pushed('progress')).toEqual([{ lease: given.fence, percent: 100, note: 'nearly there' }])
+  release.open()
+})
+
+it('saves a checkpoint before set resolves, through a server that fails first', async () => {
+  let failures = 2
+  bench.broker.intercept = ({ body }) => {
+    if (body.checkpoints === undefined || failures === 0) return undefined
+    failures -= 1
+    return problem(503, 'store_unavailable')
+  }
+  const report = await run(async ({ checkpoint, fence }) => {
+    await checkpoint.set({ page: 2 })
+    return { saved: pushed('checkpoints').at(-1), fence, value: checkpoint.value }
+  })
+  expect(report.result).toEqual({
+    saved: { lease: 'lease-1', value: { page: 2 } },
+    fence: 'lease-1',
+    value: { page: 2 },
+  })
+  expect(failures).toBe(0)
+})
+
+it('refuses a checkpoint that is too large', async () => {
+  const report = await run(({ checkpoint }) => checkpoint.set('x'.repeat(262_145)))
+  expect(report).toMatchObject({ outcome: 'failed', error: { class: 'RangeError' } })
+})
+
+it('sends log lines apart, and no more once the server refuses them', async () => {
+  bench.broker.intercept = ({ body }) => (body.logs === undefined ? undefined : problem(400, 'invalid_request'))
+  const release = gate()
+  const context = gate<TaskContext>()
+  await bench
+    .worker()
+    .handle('work', async (_, given) => {
+      context.open(given)
+      await release.promise
+    })
+    .start()
+  bench.broker.push('work')
+  const given = await context.promise
+  given.log('info', 'first')
+  given.progress(5)
+  await bench.broker.server.until(() => pushed('logs').length > 0)
+  expect(pushed('logs')).toMatchObject([{ lease: 'lease-1', level: 'info', message: 'first' }])
+  expect(pushed('progress')).toHaveLength(1)
+  given.log('info', 'second')
+  given.progress(6)
+  await bench.broker.server.until(() => pushed('progress').length > 1)
+  expect(pushed('logs')).toHaveLength(1)
+  release.open()
+})
+
+it('submits children in the same trace and tenant', async () => {
+  bench.broker.intercept = ({ path }) =>
+    path === '/api/v1/tasks' ? { status: 202, body: { task_id: 'task-child', status: 'PENDING' } } : undefined
+  const report = await run(async (context) => (await context.submit('child', { n: 1 }, { queue: 'q' })).id, {
+    traceparent: '00-abc-def-01',
+    metadata: { tenant_id: 'acme', correlation_id: 'c' },
+  })
+  expect(report.result).toBe('task-child')
+  const [call] = bench.broker.server.callsTo('/tasks')
+  expect(call?.body).toEqual({ task_type: 'child', payload: { n: 1 }, queue: 'q', metadata: { tenant_id: 'acme' } })
+  expect(call?.headers.traceparent).toBe('00-abc-def-01')
+})
