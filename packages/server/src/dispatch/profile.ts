@@ -1,4 +1,4 @@
-import { gates, type Lane, type Uuid } from '@duly/domain'
+import { encodeId, gates, type Lane, type Uuid } from '@duly/domain'
 
 /** What a worker serves. Sessions that serve the same share one profile, so that one claim serves all their polls. */
 export class Profile {
@@ -40,5 +40,5 @@ export class Profile {
   }
 }
 
-/** Names a session in logs and trails. */
-export const sessionActor = (session: Uuid): string => `worker:${session}`
+/** Names a worker's session in the trail, as the API names it. */
+export const sessionActor = (session: Uuid): string => encodeId('worker', session)
