@@ -37,8 +37,18 @@ interface ListCheck extends Check {
   readonly key: string
 }
 
-/** Compiles a schema of the contract, once. */
+const compiled = new WeakMap<object, Validator>()
+
+/** The validator of a schema of the contract; each schema is compiled once in a process. */
 export function compileValidator(schema: object): Validator {
+  const known = compiled.get(schema)
+  if (known) return known
+  const validator = newValidator(schema)
+  compiled.set(schema, validator)
+  return validator
+}
+
+function newValidator(schema: object): Validator {
   const check = compile(schema)
   const lists = listsOf(schema)
   return (value, chars = 0) => {

@@ -1,0 +1,241 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { planScan, scanJson } from './json-scan.js'
+
+const isJson = (text: string): boolean => {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** What our scanner thinks of a text, leaving aside what it finds inside valid JSON. */
+const scans = (text: string): boolean => scanJson(text).fatal === null
+
+const issuesOf = (text: string) => scanJson(text).issues.map(({ path, message }) => `${path}: ${message}`)
+
+/** JSON with other white space and other escapes than JSON.stringify writes. */
+const spelled = fc
+  .tuple(fc.jsonValue({ maxDepth: 5 }), fc.constantFrom(undefined, 1, '\t', '  \r'))
+  .map(([value, indent]) => JSON.stringify(value, null, indent as string))
+
+const fragments = [
+  '{',
+  '}',
+  '[',
+  ']',
+  ',',
+  ':',
+  '"',
+  '\\',
+  '\\u00',
+  '\\ud83d',
+  '1',
+  '-',
+  '.5',
+  'e9',
+  'E+',
+  '0',
+  'true',
+  'nul',
+  ' ',
+  '\n',
+  '\u0001',
+  'é',
+  '\u00a0',
+  '\ufeff',
+  '/**/',
+]
+
+describe('what is JSON', () => {
+  it('agrees with JSON.parse on generated documents', () => {
+    fc.assert(
+      fc.property(spelled, (text) => scans(text)),
+      { numRuns: 500 },
+    )
+  })
+
+  it('agrees with JSON.parse on random texts made of the pieces of JSON', () => {
+    const text = fc.array(fc.constantFrom(...fragments), { maxLength: 12 }).map((pieces) => pieces.join(''))
+    fc.assert(
+      fc.property(text, (candidate) => scans(candidate) === isJson(candidate)),
+      { numRuns: 5_000 },
+    )
+  })
+
+  it('agrees with JSON.parse on documents with one change', () => {
+    const mutated = fc
+      .tuple(spelled, fc.nat(), fc.nat(3), fc.constantFrom(...fragments, ''))
+      .map(([text, position, removed, inserted]) => {
+        const at = position % (text.length + 1)
+        return text.slice(0, at) + inserted + text.slice(at + removed)
+      })
+    fc.assert(
+      fc.property(mutated, (candidate) => scans(candidate) === isJson(candidate)),
+      { numRuns: 5_000 },
+    )
+  })
+
+  it.each([
+    ['', 'the document is empty', '', 0],
+    ['{"a":[1,}', 'unexpected character', 'a[1]', 8],
+    ['{"a":1', 'expected "," or "}"', 'a', 6],
+    ['{"a":1}}', 'unexpected text after the end of the document', '', 7],
+    ['{"a":"x\ny"}', 'control characters in a string must be escaped', 'a', 7],
+    ['{"a":"x', 'the string is not closed', 'a', 7],
+    ['{"a":01}', 'expected "," or "}"', 'a', 6],
+    ['{"b":{"a":1.}}', 'expected a digit', 'b.a', 12],
+    ['\ufeff{}', 'unexpected character', '', 0],
+  ])('says what is wrong and where: %j', (text, message, path, position) => {
+    expect(scanJson(text).fatal).toMatchObject({ message, path, position })
+  })
+})
+
+describe('what JSON.parse hides', () => {
+  it('finds duplicate keys, however they are spelled', () => {
+    expect(issuesOf('{"a":1,"b":{"x":[{"k":1,"\\u006b":2}]},"a":3}')).toEqual([
+      'b.x[0].k: duplicate key',
+      'a: duplicate key',
+    ])
+  })
+
+  it('does not take the same key in two objects for a duplicate', () => {
+    expect(issuesOf('[{"a":1},{"a":{"a":2}},{"b":{"a":1},"a":1}]')).toEqual([])
+  })
+
+  it('finds the duplicate in an object of any size, and only it', () => {
+    const keys = fc.uniqueArray(fc.string({ maxLength: 6 }), { minLength: 1, maxLength: 300 })
+    fc.assert(
+      fc.property(keys, fc.nat(), (names, pick) => {
+        const members = names.map((key) => `${JSON.stringify(key)}:{"n":1}`)
+        expect(scanJson(`{${members.join()}}`).issues).toEqual([])
+        const again = JSON.stringify(names[pick % names.length])
+        const { issues } = scanJson(`{${members.join()},${again}:1}`)
+        expect(issues.map(({ message }) => message)).toEqual(['duplicate key'])
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('takes __proto__ for a key like any other', () => {
+    expect(issuesOf('{"__proto__":{"polluted":1},"constructor":1,"toString":2,"__proto__":2}')).toEqual([
+      '__proto__: duplicate key',
+    ])
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined()
+  })
+
+  it('finds NUL but lets the text that spells it pass', () => {
+    expect(issuesOf('{"a":["\\u0000"]}')).toEqual(['a[0]: the character U+0000 is not allowed'])
+    expect(issuesOf('{"a\\u0000":1}')).toEqual([': the character U+0000 is not allowed'])
+    expect(issuesOf('["\\\\u0000","C:\\\\u0000dir","\\\\\\\\u0000"]')).toEqual([])
+    expect(scanJson('["\u0000"]').fatal?.message).toBe('control characters in a string must be escaped')
+  })
+
+  it('finds halves of surrogate pairs and takes whole ones', () => {
+    const half = 'lone surrogate: half of a character'
+    expect(issuesOf('["\\ud83d"]')).toEqual([`[0]: ${half}`])
+    expect(issuesOf('["\\ude00"]')).toEqual([`[0]: ${half}`])
+    expect(issuesOf('["\\ud83d\\u0041"]')).toEqual([`[0]: ${half}`])
+    expect(issuesOf('["\\ud83dx"]')).toEqual([`[0]: ${half}`])
+    expect(issuesOf('["\ud83d"]')).toEqual([`[0]: ${half}`])
+    expect(issuesOf('["a\ude00"]')).toEqual([`[0]: ${half}`])
+    expect(issuesOf('["\\ud83d\\ude00","\\uD83D\\uDE00","😀"]')).toEqual([])
+  })
+
+  it('finds numbers beyond double range', () => {
+    expect(issuesOf(`[1e400,-1e400,1e-400,1e308,${'9'.repeat(400)},9007199254740993,-0]`)).toEqual([
+      '[0]: number beyond double range',
+      '[1]: number beyond double range',
+      '[4]: number beyond double range',
+    ])
+  })
+
+  it('takes 100 levels and not 101, without recursion', () => {
+    const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+    expect(scanJson(nested(100)).fatal).toBeNull()
+    expect(scanJson(nested(101)).fatal?.message).toBe('is nested deeper than 100 levels')
+    expect(scanJson('['.repeat(1_000_000)).fatal?.position).toBe(100)
+    expect(scanJson('{"a":'.repeat(1_000_000)).fatal?.message).toBe('is nested deeper than 100 levels')
+  })
+
+  it('stops listing after 50 findings', () => {
+    const { issues, fatal } = scanJson(`[${Array(1_000).fill('"\\u0000"').join()}]`)
+    expect(issues).toHaveLength(50)
+    expect(fatal?.message).toBe('too much is wrong with this document')
+  })
+
+  it('lets texts pass that are cleaned later, and no others', () => {
+    const plan = planScan([], /^reports\[\d+\]\.error\./)
+    const text = '{"reports":[{"error":{"message":"\\u0000\\ud800"}},{"result":"\\u0000"}]}'
+    expect(scanJson(text, plan).issues.map(({ path }) => path)).toEqual(['reports[1].result'])
+  })
+})
+
+describe('texts that are kept', () => {
+  const plan = planScan([
+    { path: 'payload', opaque: true },
+    { path: 'metadata', opaque: false },
+    { path: 'tasks[*]', opaque: false },
+    { path: 'tasks[*].payload', opaque: true },
+  ])
+
+  it('keeps payloads byte for byte and takes them out of the skeleton', () => {
+    const payload = '{ "id":9007199254740993, "z":-0,"e":1e21,\n"payload":[1.0] }'
+    const text = `{"payload": ${payload} ,"metadata":{"a":1},"tasks":[{"payload":"x"},{},{"\\u0070ayload":[ 2 ],"t":1}]}`
+    const { captures, fatal } = scanJson(text, plan)
+    expect(fatal).toBeNull()
+    expect(captures.text('payload')).toBe(payload)
+    expect(captures.text('metadata')).toBe('{"a":1}')
+    expect([0, 1, 2].map((item) => captures.text('tasks[*].payload', item))).toEqual(['"x"', undefined, '[ 2 ]'])
+    expect(captures.text('tasks[*]', 2)).toBe('{"\\u0070ayload":[ 2 ],"t":1}')
+    expect(JSON.parse(captures.skeleton())).toEqual({
+      payload: null,
+      metadata: { a: 1 },
+      tasks: [{ payload: null }, {}, { payload: null, t: 1 }],
+    })
+  })
+
+  it('gives the same text for any payload anywhere', () => {
+    fc.assert(
+      fc.property(fc.array(spelled, { maxLength: 5 }), spelled, (payloads, top) => {
+        const items = payloads.map((payload, index) => `{"n":${index},"payload":${payload}}`)
+        const { captures } = scanJson(`{"tasks":[${items.join()}],"payload":${top}}`, plan)
+        expect(payloads.map((_, item) => captures.text('tasks[*].payload', item)?.trim())).toEqual(
+          payloads.map((payload) => payload.trim()),
+        )
+        expect(captures.text('payload')).toBe(top)
+        const tasks = payloads.map((_, index) => ({ n: index, payload: null }))
+        expect(JSON.parse(captures.skeleton())).toEqual({ tasks, payload: null })
+      }),
+    )
+  })
+
+  it('does not take a key of the same name elsewhere', () => {
+    const { captures } = scanJson('{"tasks":{"payload":1},"x":[{"payload":2}],"y":{"payload":3}}', plan)
+    expect(captures.text('payload')).toBeUndefined()
+    expect(captures.text('tasks[*].payload')).toBeUndefined()
+  })
+
+  it('stops at the 10,001st item of a list', () => {
+    const list = (items: number) => `{"tasks":[${Array(items).fill('{}').join()}]}`
+    expect(scanJson(list(10_000), plan).fatal).toBeNull()
+    expect(scanJson(list(10_001), plan).fatal).toMatchObject({ path: 'tasks', isLimit: true })
+  })
+})
+
+it('stays linear: 200,000 keys, many escapes, line ends of all kinds', () => {
+  const keys = Array.from({ length: 200_000 }, (_, index) => `"${index}":0`)
+  const texts = [
+    `{${keys.join()}}`,
+    `["${'\\n'.repeat(1_000_000)}"]`,
+    `[${'"a",\n'.repeat(300_000)}"\\u0041"\r]`,
+    `["${'😀'.repeat(500_000)}"]`,
+  ]
+  for (const text of texts) {
+    const before = process.cpuUsage().user
+    expect(scanJson(text).fatal).toBeNull()
+    expect(process.cpuUsage().user - before).toBeLessThan(5_000_000)
+  }
+})

@@ -1,0 +1,236 @@
+import { randomBytes } from 'node:crypto'
+import { DulyError, firstUuidAt, isOpen, type Uuid, uuidFromBytes } from '@duly/domain'
+import type { GrantedTask, HeartbeatRequest, NewTask, Report, Services, Submitted, TaskRecord } from '../../model.js'
+
+/** The instant that every answer of these services carries. */
+export const fixedAtMs = Date.UTC(2026, 3, 3, 10)
+
+function newId(): Uuid {
+  const bytes = randomBytes(16)
+  return `${firstUuidAt(fixedAtMs).slice(0, 14)}7${uuidFromBytes(bytes, 0).slice(15)}`
+}
+
+/**
+ * The services as the HTTP layer sees them, in memory and without any rule of the lifecycle: enough to see what the
+ * layer passes on and how it maps answers. Everything else is tested on the real services.
+ */
+export class MemoryServices implements Services {
+  readonly submitted: NewTask[] = []
+  readonly reports: Report[] = []
+  readonly beats: HeartbeatRequest[] = []
+  readonly tasksById = new Map<Uuid, { task: NewTask; record: TaskRecord }>()
+  /** Sessions that are alive. */
+  readonly sessions = new Set<Uuid>()
+  /** Thrown by the next call of any service, once. */
+  failNext: unknown = null
+  readiness: string | null = null
+  /** Called when a wait begins, with its signal. */
+  onWait: (signal: AbortSignal) => void = () => {}
+  readonly #keys = new Map<string, { hash: string; answer: Submitted }>()
+
+  readonly intake = {
+    submit: async (task: NewTask) => this.#submit(task),
+    submitBatch: async (tasks: readonly NewTask[]) => tasks.map((task) => this.#submit(task)),
+  }
+
+  readonly tasks = {
+    get: async (id: Uuid) => this.#record(id),
+    getFinished: async (id: Uuid, waitMs: number, signal: AbortSignal) => {
+      await this.#wait(waitMs, signal)
+      return this.#record(id)
+    },
+    cancel: async (id: Uuid) => this.#cancel(id),
+    replay: async (id: Uuid) => {
+      const record = this.#record(id)
+      if (isOpen(record.status)) throw new DulyError('wrong_state', `The task is ${record.status}.`)
+      return this.set(id, { status: 'PENDING', failures: 0, crashes: 0, completedAtMs: null })
+    },
+    attempts: async (id: Uuid) => {
+      this.#record(id)
+      const error = { class: 'SmtpError', message: 'no', stack: null }
+      const base = { attempt: 1, run: 0, workerId: null, workerName: 'mailer', retryDelayMs: 1_500, error }
+      return [{ ...base, startedAtMs: fixedAtMs, endedAtMs: fixedAtMs + 5, outcome: 'failed' as const }]
+    },
+    events: async (id: Uuid) => {
+      this.#record(id)
+      const base = {
+        at: fixedAtMs,
+        transition: 'cancel',
+        fromStatus: 'PENDING' as const,
+        toStatus: 'CANCELLED' as const,
+      }
+      return [{ ...base, attempt: null, actor: 'api:req-1', reason: null }]
+    },
+  }
+
+  readonly queues = {
+    list: async () => {
+      this.#failIfTold()
+      const depthByPriority = { high: 1, medium: 2, low: 0 }
+      const depthByTenant = [{ tenantId: 'acme', depth: 3 }]
+      const base = { name: 'default', paused: false, depth: 3, depthByPriority, depthByTenant, running: 1 }
+      return [{ ...base, oldestReadyAtMs: fixedAtMs }]
+    },
+  }
+
+  readonly workers = {
+    register: async () => {
+      const id = newId()
+      this.sessions.add(id)
+      return { id, heartbeatMs: 5_000, leaseMs: 15_000 }
+    },
+    poll: async (session: Uuid, request: { slots: number; waitMs: number }, signal: AbortSignal) => {
+      this.#live(session)
+      return this.#grants(request, signal)
+    },
+    report: async (session: Uuid, reports: readonly Report[]) => {
+      this.#live(session)
+      return reports.map((report) => this.#report(report))
+    },
+    exchange: async (
+      session: Uuid,
+      reports: readonly Report[],
+      request: { slots: number; waitMs: number },
+      signal: AbortSignal,
+    ) => {
+      this.#live(session)
+      return {
+        results: reports.map((report) => this.#report(report)),
+        tasks: await this.#grants(request, signal),
+      }
+    },
+    heartbeat: async (session: Uuid, beat: HeartbeatRequest, signal: AbortSignal) => {
+      this.#live(session)
+      this.beats.push(beat)
+      await this.#wait(beat.waitMs, signal)
+      return {
+        cancel: [{ lease: '1-0000000000000001', reason: 'cancel_requested' }],
+        lost: ['2-00000000000000ff'],
+        drain: false,
+      }
+    },
+    leave: async (session: Uuid) => {
+      this.#live(session)
+      this.sessions.delete(session)
+    },
+  }
+
+  readonly health = { notReady: async () => this.readiness }
+
+  /** Changes a record, as a worker or the watchdog would. */
+  set(id: Uuid, change: Partial<TaskRecord>): TaskRecord {
+    const entry = this.tasksById.get(id)
+    if (!entry) throw new Error('unknown task')
+    entry.record = { ...entry.record, ...change }
+    return entry.record
+  }
+
+  #failIfTold(): void {
+    const error = this.failNext
+    this.failNext = null
+    if (error !== null) throw error
+  }
+
+  #live(session: Uuid): void {
+    this.#failIfTold()
+    if (!this.sessions.has(session)) throw new DulyError('session_lost', 'The session is not live.')
+  }
+
+  #submit(task: NewTask): Submitted {
+    this.#failIfTold()
+    const key = task.idempotencyKey === null ? null : JSON.stringify([task.tenant, task.idempotencyKey])
+    const known = key === null ? undefined : this.#keys.get(key)
+    const hash = task.requestHash?.toString('hex') ?? ''
+    if (known && known.hash !== hash) throw new DulyError('idempotency_conflict', 'The key made another task.')
+    if (known) return { ...known.answer, replayed: true }
+    this.submitted.push(task)
+    const record = newRecord(task)
+    this.tasksById.set(record.id, { task, record })
+    const { id, status, scheduledAtMs, createdAtMs } = record
+    const answer: Submitted = { id, status, scheduledAtMs, createdAtMs, replayed: false }
+    if (key !== null) this.#keys.set(key, { hash, answer })
+    return answer
+  }
+
+  #record(id: Uuid): TaskRecord {
+    this.#failIfTold()
+    const entry = this.tasksById.get(id)
+    if (!entry) throw new DulyError('not_found', 'There is no such task.')
+    return entry.record
+  }
+
+  #cancel(id: Uuid) {
+    const { status } = this.#record(id)
+    if (status === 'RUNNING') return { id, status, cancelRequested: true, cancelledAtMs: null }
+    if (!isOpen(status) && status !== 'CANCELLED') throw new DulyError('wrong_state', `The task is ${status}.`)
+    this.set(id, { status: 'CANCELLED' })
+    return { id, status: 'CANCELLED' as const, cancelRequested: false, cancelledAtMs: fixedAtMs }
+  }
+
+  async #grants({ slots, waitMs }: { slots: number; waitMs: number }, signal: AbortSignal): Promise<GrantedTask[]> {
+    const pending = [...this.tasksById.values()].filter(({ record }) => record.status === 'PENDING')
+    if (pending.length === 0) await this.#wait(waitMs, signal)
+    return pending
+      .slice(0, slots)
+      .map(({ record }, index) => grantOf(this.set(record.id, { status: 'RUNNING' }), index + 1))
+  }
+
+  #report(report: Report) {
+    this.reports.push(report)
+    if (!this.tasksById.has(report.id)) return { id: report.id, accepted: false as const, code: 'lease_lost' as const }
+    if (report.outcome === 'succeeded') this.set(report.id, { status: 'SUCCEEDED', result: report.result })
+    return { id: report.id, accepted: true as const, status: this.#record(report.id).status }
+  }
+
+  async #wait(waitMs: number, signal: AbortSignal): Promise<void> {
+    this.onWait(signal)
+    if (waitMs === 0 || signal.aborted) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, waitMs)
+      signal.addEventListener('abort', () => {
+        clearTimeout(timer)
+        resolve()
+      })
+    })
+  }
+}
+
+function newRecord(task: NewTask): TaskRecord {
+  const { requestHash: _, delayMs, resultTtlMs: __, ...kept } = task
+  const dueAtMs = task.scheduledAtMs ?? (delayMs === null ? null : fixedAtMs + delayMs)
+  return {
+    ...kept,
+    id: newId(),
+    status: dueAtMs === null || dueAtMs <= fixedAtMs ? 'PENDING' : 'SCHEDULED',
+    createdAtMs: fixedAtMs,
+    dueAtMs,
+    startedAtMs: null,
+    completedAtMs: null,
+    attempts: 0,
+    failures: 0,
+    crashes: 0,
+    cancelRequested: false,
+    reason: null,
+    workerId: null,
+    workerName: null,
+    result: null,
+    error: null,
+    workflowId: null,
+    cronId: null,
+    progress: null,
+  }
+}
+
+function grantOf(record: TaskRecord, grant: number): GrantedTask {
+  const { id, taskType, queue, payload, metadata, timeoutMs, traceparent } = record
+  return {
+    ...{ grant, id, taskType, queue, payload, metadata, timeoutMs, traceparent },
+    lease: '1-0000000000000001',
+    attempt: 1,
+    failures: 0,
+    deadlineAtMs: fixedAtMs + timeoutMs,
+    idempotencyKey: record.idempotencyKey ?? id,
+    checkpoint: null,
+    suspect: false,
+  }
+}
