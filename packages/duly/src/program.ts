@@ -4,12 +4,22 @@ import { exitCode, exitCodes } from './cli/exit-codes.js'
 import { explainFailure, renderFailure } from './cli/failure.js'
 import type { Terminal } from './cli/terminal.js'
 import type { Context } from './commands/command.js'
+import { config } from './commands/config.js'
+import { dev } from './commands/dev.js'
+import { migrate } from './commands/migrate.js'
+import { serve } from './commands/serve.js'
+import type { ServerModule } from './commands/server-flags.js'
 import { taskCalls, taskGet } from './commands/task-show.js'
 import { taskSubmit } from './commands/task-submit.js'
 import { worker } from './commands/worker.js'
 
-/** The whole command line. */
-export function buildProgram(context: Context): Command {
+/**
+ * The commands that run a server. Only for them the server's code is loaded: the others start several times as fast without.
+ */
+const SERVER_COMMANDS: readonly string[] = ['dev', 'serve', 'config']
+
+/** The whole command line. Without the server's code, its commands are listed but have no flags. */
+export function buildProgram(context: Context, server?: ServerModule): Command {
   const program = new Command('duly')
     .description('Duly: a distributed task scheduler')
     .version(ownVersion())
@@ -19,7 +29,8 @@ export function buildProgram(context: Context): Command {
     )
   const task = new Command('task').description('submit tasks, look at them, cancel and retry them')
   for (const command of [taskSubmit(context), taskGet(context), ...taskCalls(context)]) task.addCommand(command)
-  program.addCommand(worker(context)).addCommand(task)
+  for (const make of [dev, serve]) program.addCommand(make(context, server))
+  for (const command of [worker(context), task, migrate(context), config(context, server)]) program.addCommand(command)
   prepare(program, context.terminal)
   return program
 }
@@ -43,7 +54,8 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
     code = next
   }
   try {
-    await buildProgram({ terminal, setExit }).parseAsync([...args], { from: 'user' })
+    const server = SERVER_COMMANDS.includes(args[0] ?? '') ? await import('@duly/server') : undefined
+    await buildProgram({ terminal, setExit }, server).parseAsync([...args], { from: 'user' })
     return code
   } catch (error) {
     // Commander has told it already; help and version come this way too, with 0.

@@ -1,3 +1,4 @@
+import { DulyError } from '@duly/domain'
 import { DulyApiError, DulyConnectionError, TaskFailedError } from '@duly/sdk'
 import { CliError } from './cli-error.js'
 import { type ExitName, exitCode, exitForStatus } from './exit-codes.js'
@@ -17,8 +18,17 @@ export function explainFailure(error: unknown): Failure {
   if (error instanceof DulyConnectionError) return explainConnection(error)
   if (error instanceof DulyApiError) return explainRefusal(error)
   if (error instanceof TaskFailedError) return { exit: 'failed', message: error.message }
+  if (error instanceof DulyError) return { exit: exitForStatus(error.status), message: error.message, code: error.code }
   if (error instanceof RangeError) return { exit: 'usage', message: error.message }
+  if (isAddressInUse(error)) return { exit: 'failed', message: error.message, remedy: PORT_REMEDY }
   return { exit: 'failed', message: error instanceof Error ? error.message : String(error) }
+}
+
+const PORT_REMEDY =
+  'Another program, or another Duly, listens there: choose another port with --port or DULY_PORT (0: any free one).'
+
+function isAddressInUse(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
 }
 
 function explainConnection(error: DulyConnectionError): Failure {

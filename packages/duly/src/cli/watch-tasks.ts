@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { TaskStatus } from '@duly/domain'
 import type { Tally } from './tally.js'
 
-/** Looks at a second's worth of tasks at a time, so that watching stays a small part of what the server does. */
-const LOOKS_A_SECOND = 500
-const LOOKS_AT_ONCE = 8
+/** Bounded, so that watching stays a small part of what the server does; a thousand tasks are still seen anew each second. */
+const LOOKS_A_SECOND = 1_000
+const LOOKS_AT_ONCE = 16
 const ROUND_MS = 250
 
 export interface WatchOptions {

@@ -1,0 +1,56 @@
+import type { settings as Settings } from '@duly/server'
+import type { Command } from 'commander'
+import { CliError } from '../cli/cli-error.js'
+import { isObject, type Json, readInputFile } from '../cli/json-input.js'
+import type { CommonOptions, Context } from './command.js'
+
+type SettingName = keyof typeof Settings
+
+/** The server's code, loaded only by the commands that run it: the others start in 0.15 s, with it in 0.7 s. */
+export type ServerModule = typeof import('@duly/server')
+
+/** Options of the commands that run a server: one for each of its settings. */
+export type ServerFlags = CommonOptions & { readonly config?: string } & Partial<Record<SettingName, string>>
+
+/** Adds a flag for every setting of a server, and `--config`; none while the server's code isn't loaded. */
+export function withSettings(command: Command, server: ServerModule | undefined): Command {
+  if (!server) return command
+  const { settings, flagOf } = server
+  for (const [name, { env, doc, default: fallback }] of Object.entries(settings)) {
+    command.option(
+      `${flagOf(name as SettingName)} <value>`,
+      `${doc} (${env}${fallback === '' ? '' : `; default ${fallback}`})`,
+    )
+  }
+  return command.option('--config <file>', 'JSON file with settings, named as the flags in camelCase')
+}
+
+/**
+ * The settings in force: flags win over the environment, the environment over the file.
+ * @throws DulyError that lists everything wrong at once
+ */
+export async function readConfig(server: ServerModule, flags: ServerFlags, { terminal }: Context) {
+  const names = Object.keys(server.settings) as SettingName[]
+  const given = Object.fromEntries(names.map((name) => [name, flags[name]]))
+  const file = flags.config === undefined ? {} : await readConfigFile(flags.config)
+  return server.resolveConfig({ env: terminal.env, flags: given, file })
+}
+
+async function readConfigFile(path: string): Promise<{ readonly [key: string]: Json }> {
+  const text = await readInputFile('--config', path)
+  let value: Json
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new CliError(
+      'usage',
+      `--config: ${path} is not JSON: ${error instanceof Error ? error.message : String(error)}`,
+    )
+  }
+  if (isObject(value)) return value
+  throw new CliError(
+    'usage',
+    `--config: ${path} must hold an object`,
+    'E.g. {"port": 7070, "logLevel": "info"}; `duly config` shows the settings.',
+  )
+}
