@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { Backoff, pause } from '../backoff.js'
 import { DulyApiError, DulyConnectionError } from '../errors.js'
 import { type Answer, createTransport, type Transport } from '../transport/transport.mjs'
@@ -44,6 +45,8 @@ export class HttpClient {
    * @throws DulyApiError, DulyConnectionError; the signal's reason when it aborts
    */
   async call<T>(request: ApiRequest): Promise<ApiAnswer<T>> {
+    // One signal may serve a thousand waits; each takes its listeners off again.
+    if (request.signal !== undefined) setMaxListeners(0, request.signal)
     const body = request.body === undefined ? undefined : JSON.stringify(request.body)
     const backoff = new Backoff({ baseMs: 100, capMs: LONGEST_DELAY_MS })
     for (;;) {

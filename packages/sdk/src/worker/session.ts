@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { Reports } from './reports.js'
 import { SeenLeases } from './seen-leases.js'
 import type { WireSession } from './wire.js'
@@ -16,6 +17,8 @@ export class Session {
   #received = 0
 
   constructor(wire: WireSession) {
+    // Every call of the session listens while it is under way.
+    setMaxListeners(0, this.#end.signal)
     this.id = wire.worker_id
     this.heartbeatMs = wire.heartbeat_seconds * 1_000
   }

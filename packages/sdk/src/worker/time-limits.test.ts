@@ -42,7 +42,7 @@ it('reports a time-out also when the handler returns after the limit, and shows 
 
 it('reports a handler that ignores its signal after the grace; its slot stays taken until its code ends', async () => {
   const end = gate()
-  const worker = bench.worker({ slots: 2, abortGrace: 30, maxStuck: 1 })
+  const worker = bench.worker({ slots: 2, abortGrace: 30, maxStuck: 1, pollWait: 200 })
   const events: unknown[] = []
   worker.on('stuck', ({ taskType }) => events.push(taskType))
   worker.on('too_many_stuck', (slots) => events.push(slots))

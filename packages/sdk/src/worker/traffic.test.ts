@@ -56,6 +56,7 @@ it('starts no handler before the acknowledging request has left', async () => {
     .handle('block', async () => {
       await bench.broker.server.until(() => bench.broker.received === 1)
       order.push('started and known')
+      bench.broker.server.notify()
       await release.promise
     })
     .start()
