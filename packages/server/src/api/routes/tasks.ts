@@ -35,7 +35,7 @@ export function registerTasks(app: FastifyInstance, context: ApiContext): void {
 }
 
 function registerSubmit(app: FastifyInstance, context: ApiContext): void {
-  const { services, config, metrics } = context
+  const { services, config } = context
   mount(app, context, 'submitTask', {
     captures: [
       { path: 'payload', opaque: true },
@@ -54,14 +54,13 @@ function registerSubmit(app: FastifyInstance, context: ApiContext): void {
         traceparent: traceparentOf(request),
       })
       const submitted = await services.intake.submit(task)
-      if (!submitted.replayed) metrics.taskSubmitted(task.taskType, task.tenant)
       return accepted(writeSubmitted(submitted), submitted.replayed)
     },
   })
 }
 
 function registerBatch(app: FastifyInstance, context: ApiContext): void {
-  const { services, config, metrics } = context
+  const { services, config } = context
   mount(app, context, 'submitBatch', {
     captures: [
       { path: 'tasks[*]', opaque: false },
@@ -82,10 +81,6 @@ function registerBatch(app: FastifyInstance, context: ApiContext): void {
         return toNewTask(item, { request: text, payload, metadata, idempotencyKey: undefined, traceparent })
       })
       const submitted: readonly Submitted[] = await services.intake.submitBatch(tasks)
-      submitted.forEach(({ replayed }, index) => {
-        const task = tasks[index]
-        if (task && !replayed) metrics.taskSubmitted(task.taskType, task.tenant)
-      })
       return accepted(
         writeSubmittedBatch(submitted),
         submitted.every((task) => task.replayed),

@@ -1,0 +1,302 @@
+import { connect, type Socket } from 'node:net'
+import { DulyError, encodeId } from '@duly/domain'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type TestApi, testApi } from './test-support/test-api.js'
+
+const apis: TestApi[] = []
+afterEach(async () => {
+  await Promise.all(apis.splice(0).map(({ app }) => app.close()))
+})
+
+function started(...config: Parameters<typeof testApi>): TestApi {
+  const api = testApi(...config)
+  apis.push(api)
+  return api
+}
+
+const json = { 'content-type': 'application/json' }
+const task = '{"task_type":"a"}'
+
+/** A real connection: sends texts, gathers what comes back, tells when the other side has closed. */
+async function dial(api: TestApi) {
+  const url = await api.app.listen({ host: '127.0.0.1', port: 0 })
+  const { port, hostname } = new URL(url)
+  const socket: Socket = connect(Number(port), hostname)
+  let received = ''
+  const watchers = new Set<() => void>()
+  socket.on('data', (chunk) => {
+    received += chunk.toString()
+    for (const watcher of watchers) watcher()
+  })
+  socket.on('error', () => {})
+  const closed = new Promise<string>((resolve) => socket.on('close', () => resolve(received)))
+  const until = (text: string) =>
+    new Promise<string>((resolve) => {
+      const look = () => received.includes(text) && resolve(received)
+      watchers.add(look)
+      look()
+    })
+  return { url, socket, closed, until, send: (text: string | Buffer) => socket.write(text) }
+}
+
+describe('problems', () => {
+  it('have the form of RFC 9457 and carry the request id', async () => {
+    const api = started()
+    const answer = await api.call({ method: 'GET', url: '/nowhere?secret=1', headers: { 'x-request-id': 'abc-1' } })
+    expect(answer.headers).toMatchObject({
+      'x-request-id': 'abc-1',
+      'content-type': 'application/problem+json; charset=utf-8',
+    })
+    expect(answer.json).toEqual({
+      type: '/problems/not_found',
+      title: 'Not found',
+      status: 404,
+      detail: 'There is no such path; /openapi.json lists those there are.',
+      instance: '/nowhere',
+      code: 'not_found',
+      request_id: 'abc-1',
+    })
+  })
+
+  it('take no request id that could break a log', async () => {
+    const api = started()
+    for (const id of ['a b', 'x'.repeat(129), '"}']) {
+      const answer = await api.call({ method: 'GET', url: '/healthz', headers: { 'x-request-id': id } })
+      expect(answer.headers['x-request-id']).toMatch(/^req-[0-9a-f]{12}-[0-9a-z]+$/)
+    }
+  })
+
+  it('tell a known path with another method from an unknown one', async () => {
+    const api = started()
+    const put = await api.call({ method: 'PUT', url: '/api/v1/tasks' })
+    expect(put).toMatchObject({ status: 405, json: { code: 'method_not_allowed' }, headers: { allow: 'POST' } })
+    const patch = await api.call({ method: 'PATCH', url: '/api/v1/workers/x/poll' })
+    expect(patch).toMatchObject({ status: 405, headers: { allow: 'POST' } })
+    expect(await api.call({ method: 'GET', url: '/openapi_json' })).toMatchObject({ status: 404 })
+    expect(await api.call({ method: 'GET', url: '/api/v1/tasks/%zz' })).toMatchObject({ status: 400 })
+    expect(await api.call({ method: 'GET', url: `/api/v1/tasks/${'x'.repeat(5_000)}` })).toMatchObject({ status: 400 })
+  })
+
+  it('show nothing of a fault, which stands in the log under the same id', async () => {
+    const api = started()
+    const fault = Object.assign(new Error('relation "tasks" at postgres://duly:secret@db/duly'), {
+      code: '42P01',
+      detail: 'row',
+    })
+    api.services.failNext = fault
+    const answer = await api.post('/api/v1/tasks', '{"task_type":"a","payload":"private"}')
+    expect(answer).toMatchObject({ status: 500, json: { code: 'internal' } })
+    expect(answer.text).not.toMatch(/relation|42P01|secret|node_modules|private/)
+    const [line = ''] = api.log
+    expect(JSON.parse(line)).toMatchObject({
+      level: 'error',
+      request_id: answer.json.request_id,
+      err: { code: '42P01' },
+    })
+    expect(line).toContain('postgres://[hidden]@db/duly')
+    expect(line).not.toMatch(/private|"row"/)
+  })
+
+  it('say when to come back', async () => {
+    const api = started()
+    api.services.failNext = new DulyError('rate_limited', 'Too many.', { retryAfterSeconds: 1.2 })
+    expect(await api.post('/api/v1/tasks', task)).toMatchObject({ status: 429, headers: { 'retry-after': '2' } })
+    api.services.failNext = new DulyError('store_unavailable', 'Away.', { cause: new Error('ECONNREFUSED') })
+    const away = await api.post('/api/v1/tasks', task)
+    expect(away).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
+    expect(away.text).not.toContain('ECONNREFUSED')
+    expect(api.log).toEqual([])
+  })
+})
+
+describe('the form of a body', () => {
+  it.each([
+    [{ 'content-type': 'text/plain' }],
+    [{ 'content-type': 'application/x-www-form-urlencoded' }],
+    [{ 'content-type': 'application/jsonp' }],
+    [{ 'content-type': 'application/json; charset=utf-16' }],
+    [{ 'content-type': 'application/json; charset="ISO-8859-1"' }],
+    [{ ...json, 'content-encoding': 'gzip' }],
+    [{ ...json, 'content-encoding': 'br' }],
+    [{}],
+  ])('is refused with 415: %j', async (headers) => {
+    const api = started()
+    const payload = Buffer.from(task)
+    const answer = await api.call({
+      method: 'POST',
+      url: '/api/v1/tasks',
+      payload,
+      headers: headers as Record<string, string>,
+    })
+    expect(answer).toMatchObject({ status: 415, json: { code: 'unsupported_media_type' } })
+  })
+
+  it('may name UTF-8, and must be it', async () => {
+    const api = started()
+    const call = (payload: Buffer, type: string) =>
+      api.call({ method: 'POST', url: '/api/v1/tasks', payload, headers: { 'content-type': type } })
+    expect((await call(Buffer.from(task), 'application/json; charset=UTF-8')).status).toBe(202)
+    for (const bytes of [
+      Buffer.from(task, 'utf16le'),
+      Buffer.from([0x22, 0xff, 0x22]),
+      Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]),
+    ]) {
+      expect(await call(bytes, 'application/json')).toMatchObject({ status: 400, json: { code: 'invalid_json' } })
+    }
+  })
+
+  it('must be there', async () => {
+    const api = started()
+    expect(await api.call({ method: 'POST', url: '/api/v1/tasks' })).toMatchObject({
+      status: 400,
+      json: { code: 'invalid_json' },
+    })
+  })
+})
+
+describe('bodies over the limit', () => {
+  const head = (rest: string) =>
+    `POST /api/v1/tasks HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${rest}\r\n\r\n`
+
+  it('are refused by their length alone', async () => {
+    const { send, closed } = await dial(started())
+    send(head('Content-Length: 2097153'))
+    const answer = await closed
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /)
+    expect(answer).toContain('"code":"too_large"')
+  })
+
+  it('are cut off while they arrive in chunks', async () => {
+    const { send, until, socket } = await dial(started())
+    send(head('Transfer-Encoding: chunked'))
+    const chunk = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(0x10000, ' '), Buffer.from('\r\n')])
+    for (let sent = 0; sent < 33; sent++) send(chunk)
+    expect(await until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 413 /)
+    socket.destroy()
+  })
+
+  it('are taken in full up to it', async () => {
+    const api = started()
+    const body = `{"task_type":"a"${' '.repeat(2_097_152 - task.length)}}`
+    expect((await api.post('/api/v1/tasks', body)).status).toBe(202)
+    expect((await api.post('/api/v1/tasks', `${body} `)).status).toBe(413)
+  })
+})
+
+describe('slow and broken clients', () => {
+  it('lose their connection when the headers do not come', async () => {
+    const api = started({ headersTimeoutMs: 100, requestTimeoutMs: 200, connectionsCheckMs: 50 })
+    const { send, closed } = await dial(api)
+    send('POST /api/v1/tasks HTTP/1.1\r\nHost')
+    expect(await closed).toMatch(/^HTTP\/1\.1 408 /)
+  })
+
+  it('lose it when the body does not come', async () => {
+    const api = started({ headersTimeoutMs: 100, requestTimeoutMs: 200, connectionsCheckMs: 50 })
+    const { send, closed } = await dial(api)
+    send('POST /api/v1/tasks HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{"task')
+    expect(await closed).toMatch(/^HTTP\/1\.1 408 /)
+    expect(api.services.submitted).toEqual([])
+  })
+
+  it('get 400 for what is not HTTP', async () => {
+    const { send, closed } = await dial(started())
+    send('hello\r\n\r\n')
+    expect(await closed).toBe('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n')
+  })
+
+  it('get their answers in order when they pipeline', async () => {
+    const { send, until, socket } = await dial(started())
+    const request = (body: string) =>
+      `POST /api/v1/tasks HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+    send(`${request(task)}${request('{')}GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n`)
+    const answers = await until('"ok"')
+    expect([...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1])).toEqual(['202', '400', '200'])
+    socket.destroy()
+  })
+
+  it('end their wait when they go away', async () => {
+    const api = started()
+    const session = await api.services.workers.register()
+    const waiting = new Promise<AbortSignal>((resolve) => {
+      api.services.onWait = resolve
+    })
+    const { send, socket } = await dial(api)
+    const body = '{"slots":1,"wait_seconds":60}'
+    send(
+      `POST /api/v1/workers/${encodeId('worker', session.id)}/poll HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    )
+    const signal = await waiting
+    const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve))
+    socket.destroy()
+    await aborted
+  })
+})
+
+describe('closing', () => {
+  it('answers waiting polls empty, refuses what is new and ends the connections', async () => {
+    const api = started()
+    const late = await dial(api)
+    const registration = '{"name":"w","queues":["q"],"task_types":["t"],"slots":1}'
+    const post = (path: string, body: string) =>
+      fetch(`${late.url}/api/v1/${path}`, { method: 'POST', headers: json, body })
+    const { worker_id } = (await (await post('workers', registration)).json()) as { worker_id: string }
+    const waiting = new Promise<AbortSignal>((resolve) => {
+      api.services.onWait = resolve
+    })
+    const poll = post(`workers/${worker_id}/poll`, '{"slots":1,"wait_seconds":60}')
+    const signal = await waiting
+    late.send('GET /api/v1/queues HTTP/1.1\r\nHost: x\r\n')
+    await fetch(`${late.url}/healthz`)
+    const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve))
+    const closed = api.app.close()
+    await aborted
+    late.send('\r\n')
+    const refusal = await late.closed
+    expect(refusal).toMatch(/^HTTP\/1\.1 503 /)
+    expect(refusal).toContain('"code":"shutting_down"')
+    expect(refusal.toLowerCase()).toContain('retry-after: 1\r\n')
+    expect(refusal.toLowerCase()).toContain('connection: close\r\n')
+    const answer = await poll
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('connection')).toBe('close')
+    expect(await answer.json()).toEqual({ tasks: [] })
+    await closed
+  })
+})
+
+describe('system routes', () => {
+  it('tell alive from ready', async () => {
+    const api = started()
+    expect(await api.call({ method: 'GET', url: '/healthz?probe=1' })).toMatchObject({
+      status: 200,
+      json: { status: 'ok' },
+    })
+    expect(await api.call({ method: 'GET', url: '/readyz' })).toMatchObject({ status: 200, json: { status: 'ready' } })
+    api.services.readiness = 'The store cannot be reached.'
+    expect(await api.call({ method: 'GET', url: '/readyz' })).toMatchObject({
+      status: 503,
+      json: { code: 'store_unavailable', detail: 'The store cannot be reached.' },
+      headers: { 'retry-after': '1' },
+    })
+    expect(await api.call({ method: 'GET', url: '/healthz' })).toMatchObject({ status: 200 })
+  })
+
+  it('show requests by their route in the metrics', async () => {
+    const api = started()
+    await api.call({ method: 'GET', url: `/api/v1/tasks/task-${'0'.repeat(26)}` })
+    const answer = await api.call({ method: 'GET', url: '/metrics' })
+    expect(answer.headers['content-type']).toMatch(/^text\/plain/)
+    expect(answer.text).toContain(
+      'duly_http_request_seconds_count{method="GET",route="/api/v1/tasks/:task_id",status="404"} 1',
+    )
+  })
+
+  it('describe the API', async () => {
+    const answer = await started().call({ method: 'GET', url: '/openapi.json' })
+    expect(answer.json).toMatchObject({
+      openapi: '3.1.0',
+      paths: { '/api/v1/tasks': { post: { operationId: 'submitTask' } } },
+    })
+  })
+})
