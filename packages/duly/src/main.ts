@@ -2,7 +2,7 @@ import { processTerminal } from './cli/terminal.js'
 import { runCli } from './program.js'
 
 /** When all is done, a connection that somebody forgot must not hold the process. */
-const LINGER_MS = 2_000
+const LINGER_MS = 250
 
 process.exitCode = await runCli(process.argv.slice(2), processTerminal())
 setTimeout(() => process.exit(), LINGER_MS).unref()

@@ -1,50 +1,28 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import * as server from '@duly/server'
 import type { Command } from 'commander'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Terminal } from './cli/terminal.js'
-import { buildProgram, runCli } from './program.js'
+import { processTerminal } from './cli/terminal.js'
+import { buildProgram } from './program.js'
+import { cli } from './testing/captured-cli.js'
 
 /** A port on which nothing listens: it is reserved. */
 const NOBODY = 'http://127.0.0.1:1'
-
-function screen(env: NodeJS.ProcessEnv = {}): Terminal & { outText: string; errText: string } {
-  const terminal = {
-    outText: '',
-    errText: '',
-    out: (text: string) => {
-      terminal.outText += text
-    },
-    err: (text: string) => {
-      terminal.errText += text
-    },
-    isInteractive: false,
-    width: 80,
-    env,
-    readStdin: async () => '',
-  }
-  return terminal
-}
-
-async function run(args: readonly string[], env?: NodeJS.ProcessEnv) {
-  const terminal = screen(env)
-  const code = await runCli(args, terminal)
-  return { code, out: terminal.outText, err: terminal.errText }
-}
 
 function leaves(command: Command, path: readonly string[] = []): string[][] {
   const children = command.commands.filter((child) => child.name() !== 'help')
   return children.length === 0 ? [[...path]] : children.flatMap((child) => leaves(child, [...path, child.name()]))
 }
 
-const commands = leaves(buildProgram({ terminal: screen(), setExit: () => {} }))
+const commands = leaves(buildProgram({ terminal: processTerminal(), setExit: () => {} }, server))
 
 describe('every command', () => {
   it.each(commands.map((path) => [path.join(' '), path] as const))(
     '%s has help with an example, and --json',
     async (name, path) => {
-      const { code, out } = await run([...path, '--help'])
+      const { code, out } = await cli([...path, '--help'])
       expect(code).toBe(0)
       expect(out).toContain('--json')
       expect(out).toMatch(new RegExp(`\\nExample:\\n  .*duly ${name}\\b`))
@@ -54,14 +32,14 @@ describe('every command', () => {
   it('of the specification is there', () => {
     const names = commands.map((path) => path.join(' '))
     const tasks = ['submit', 'get', 'cancel', 'retry', 'attempts', 'events'].map((name) => `task ${name}`)
-    expect(names).toEqual(expect.arrayContaining(['worker', ...tasks]))
+    expect(names).toEqual(expect.arrayContaining(['dev', 'serve', 'worker', 'migrate', 'config', ...tasks]))
   })
 })
 
 describe('exit codes', () => {
   it('0 for help and version, with the codes themselves in the help', async () => {
-    expect(await run(['--version'])).toEqual({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), err: '' })
-    const help = await run(['--help'])
+    expect(await cli(['--version'])).toEqual({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/), err: '' })
+    const help = await cli(['--help'])
     expect(help.code).toBe(0)
     expect(help.out).toMatch(/Exit codes:\n {2}0 {3}It was done/)
   })
@@ -79,20 +57,50 @@ describe('exit codes', () => {
     [['task', 'submit', '--file', 'no-such.jsonl'], /no-such\.jsonl does not exist/],
     [['task', 'get', 'task-1', '--url', 'ftp://x'], /not an http address/],
     [['worker', 'no-such.mjs'], /no-such\.mjs does not exist/],
+    [['dev', '--worker', 'no-such.mjs'], /no-such\.mjs does not exist/],
+    [['serve'], /no database is named\nSet DULY_DATABASE_URL/],
+    [['serve', '--port', 'x', '--roles', 'y'], /--port must be a whole number from 0 to 65535; --roles must be/],
+    [['config', '--config', 'no-such.json'], /no-such\.json does not exist/],
+    [['migrate'], /no database is named/],
+    [['migrate', '--status', '--verify'], /ask one at a time/],
   ])('2 for %j', async (args, message) => {
-    const { code, out, err } = await run(args)
+    const { code, out, err } = await cli(args)
     expect(err).toMatch(message)
     expect({ code, out }).toEqual({ code: 2, out: '' })
   })
 
   it('3 when no server answers, with what to do; as JSON if asked', async () => {
-    const { code, err } = await run(['task', 'submit', 'a', '--url', NOBODY])
+    const { code, err } = await cli(['task', 'submit', 'a', '--url', NOBODY])
     expect(code).toBe(3)
     expect(err).toContain('npx duly dev')
-    const json = await run(['task', 'get', 'task-1', '--url', NOBODY, '--json'])
+    const json = await cli(['task', 'get', 'task-1', '--url', NOBODY, '--json'])
     expect(json.code).toBe(3)
     expect(JSON.parse(json.err)).toMatchObject({ error: { exit_code: 3, code: 'ECONNREFUSED' } })
   }, 30_000)
+})
+
+describe('duly config', () => {
+  it('shows what is in force, flags over environment over file, and no secret', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'duly-config-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const file = join(folder, 'duly.json')
+    await writeFile(file, '{"port": 1111, "host": "10.0.0.1", "logLevel": "warn"}')
+    const env = {
+      DULY_PORT: '2222',
+      DULY_HOST: '10.0.0.2',
+      DULY_DATABASE_URL: 'postgres://u:hunter2@db/x',
+      DULY_API_KEY: 'hunter3',
+    }
+    const { code, out } = await cli(['config', '--json', '--port', '3333', '--config', file], { env })
+    expect(code).toBe(0)
+    expect(JSON.parse(out)).toMatchObject({
+      DULY_PORT: '3333',
+      DULY_HOST: '10.0.0.2',
+      DULY_LOG_LEVEL: 'warn',
+      DULY_API_KEY: '***',
+    })
+    expect(out).not.toMatch(/hunter/)
+  })
 })
 
 describe('worker files', () => {
@@ -105,12 +113,12 @@ describe('worker files', () => {
   }
 
   it('that export none, or cannot be loaded, are refused by name', async () => {
-    const none = await run(['worker', await workerFile('export const x = 1\n')])
+    const none = await cli(['worker', await workerFile('export const x = 1\n')])
     expect(none).toMatchObject({
       code: 2,
       err: expect.stringMatching(/exports no worker\nExport a Worker, or a function/),
     })
-    const broken = await run(['worker', await workerFile('throw new Error("my fault")\n')])
+    const broken = await cli(['worker', await workerFile('throw new Error("my fault")\n')])
     expect(broken).toMatchObject({ code: 1, err: expect.stringContaining('my fault') })
   })
 })

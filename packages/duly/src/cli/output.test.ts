@@ -100,6 +100,7 @@ describe('JSON output', () => {
       payload: { myKey: 1 },
       error: { class: 'E' },
       tags: ['aB'],
+      statuses: { SUCCEEDED: 1 },
     }
     expect(toWireJson(record)).toEqual({
       task_id: 'task-1',
@@ -108,6 +109,7 @@ describe('JSON output', () => {
       payload: { myKey: 1 },
       error: { class: 'E' },
       tags: ['aB'],
+      statuses: { SUCCEEDED: 1 },
     })
   })
 })

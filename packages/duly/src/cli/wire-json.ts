@@ -12,5 +12,6 @@ export function toWireJson(value: unknown): unknown {
 }
 
 function wireKey(key: string): string {
+  if (!/^[a-z]/.test(key)) return key // a status among counts, not a name of ours
   return key === 'id' ? 'task_id' : key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }

@@ -9,6 +9,8 @@ import { type ClientOptions, type Context, clientCommand, withClient } from './c
 
 const EXAMPLE = 'duly worker examples/worker.mjs --url http://127.0.0.1:7070'
 
+const PARENT = process.ppid
+
 /** `duly worker <file>`. */
 export function worker(context: Context): Command {
   return clientCommand('worker', "run a worker file's handlers until SIGTERM, then drain", EXAMPLE)
@@ -28,7 +30,8 @@ async function runWorker(loaded: Worker, log: LineLog): Promise<boolean> {
   tellEvents(loaded, log)
   let isClean = false
   const stop = async () => {
-    const summary = await loaded.stop()
+    // With the parent its server has died: nobody is left to take what a handler would still finish.
+    const summary = await loaded.stop(process.ppid === PARENT ? {} : { graceMs: 0 })
     isClean = summary.isClean
     if (!isClean)
       log.warn('not everything was finished or given back: those tasks run again when their lease is over', summary)
@@ -60,10 +63,14 @@ async function untilDrained(loaded: Worker): Promise<string> {
   return 'drained by the server'
 }
 
-/** Under `duly dev`: the channel to it closes when it wants us to stop, and when it dies. */
+/**
+ * Under `duly dev`: the channel to it closes when it wants us to stop, and when it dies, be it before we got as far as this.
+ * Without such a parent (`connected` is undefined) it never settles.
+ */
 function parentGone(): Promise<string> {
   return new Promise((resolve) => {
-    if (!process.connected) return
+    if (process.connected === undefined) return
+    if (!process.connected) return resolve('the parent is gone')
     process.once('disconnect', () => resolve('the parent is done'))
     process.channel?.unref() // the channel alone must not keep a worker alive that has been stopped
   })

@@ -1,0 +1,221 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { cli } from '../testing/captured-cli.js'
+import { areGone, DevProcess, eventually } from '../testing/dev-process.js'
+
+let folder: string
+let dev: DevProcess
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'duly-dev-'))
+  dev = await DevProcess.start(join(folder, 'data'))
+})
+
+afterAll(async () => {
+  await dev.end('SIGTERM')
+  await rm(folder, { recursive: true, force: true })
+})
+
+const task = (...args: string[]) => cli(['task', ...args, '--url', dev.facts.url])
+
+describe('a task, from the command line to the example worker and back', () => {
+  it('prints the result, which is there for real', async () => {
+    const { code, out, err } = await task('submit', 'send_email', '--payload', '{"to":"ada@example.com"}', '--wait')
+    expect(err).toMatch(/task-\w{26} SUCCEEDED in \d+ ms/)
+    const result = JSON.parse(out)
+    expect(result).toMatchObject({ message_id: expect.stringMatching(/^<task-\w{26}@duly\.example>$/) })
+    expect(await readFile(result.file, 'utf8')).toMatch(/To: ada@example\.com\r\n[\s\S]*\r\n\r\nHello ada,/)
+    expect(code).toBe(0)
+  })
+
+  it('is retried by its own rules, and every attempt is told', async () => {
+    const done = await task(
+      'submit',
+      'flaky',
+      '--retry-delay',
+      '50ms',
+      '--retry-jitter',
+      'none',
+      '--retry-backoff',
+      'fixed',
+      '--wait',
+      '--json',
+    )
+    const record = JSON.parse(done.out)
+    expect(record).toMatchObject({ status: 'SUCCEEDED', attempts: 3, failures: 2, retry_delay_seconds: 0.05 })
+    const attempts = await task('attempts', record.task_id)
+    expect(attempts.out.split('\n').map((line) => line.split(/ {2,}/)[1])).toEqual([
+      'OUTCOME',
+      'failed',
+      'failed',
+      'succeeded',
+      undefined,
+    ])
+    const events = await task('events', record.task_id, '--json')
+    expect(JSON.parse(events.out)).toHaveLength(2)
+    const shown = await task('get', record.task_id)
+    expect(shown.out).toMatch(/status +SUCCEEDED\n[\s\S]*attempts +3 \(2 failed, 0 lost\)/)
+  })
+
+  it('takes every field from flags', async () => {
+    const flags = [
+      '--priority',
+      'high',
+      '--delay',
+      '1h',
+      '--tags',
+      'a',
+      'b',
+      '--tenant',
+      'acme',
+      '--correlation-id',
+      'r1',
+      '--max-retries',
+      '7',
+      '--timeout',
+      '5m',
+    ]
+    const submitted = await task('submit', 'send_email', ...flags, '--json')
+    const { task_id: id } = JSON.parse(submitted.out)
+    const record = JSON.parse((await task('get', id, '--json')).out)
+    expect(record).toMatchObject({
+      status: 'SCHEDULED',
+      priority: 'high',
+      tags: ['a', 'b'],
+      max_retries: 7,
+      timeout_seconds: 300,
+    })
+    expect(record.metadata).toEqual({ tenant_id: 'acme', correlation_id: 'r1' })
+    expect((await task('cancel', id)).out).toBe(`${id}  CANCELLED\n`)
+    expect((await task('retry', id)).out).toMatch(/status +(PENDING|RUNNING|FAILED)/)
+  })
+
+  it('tells what cannot be, each with its exit code', async () => {
+    const failed = await task(
+      'submit',
+      'always_fails',
+      '--payload',
+      '{"permanent":true,"message":"no such account"}',
+      '--wait',
+    )
+    expect(failed).toMatchObject({ code: 1, out: '', err: expect.stringContaining('FAILED') })
+    expect(failed.err).toContain('PermanentError: no such account')
+    const id = /task-\w{26}/.exec(failed.err)?.[0] ?? ''
+    expect((await task('cancel', id)).code).toBe(5)
+    expect(
+      (
+        await task(
+          'get',
+          id.replace(/.$/, (last) => (last === '0' ? '1' : '0')),
+        )
+      ).code,
+    ).toBe(4)
+    expect((await task('get', 'task-1')).code).toBe(2)
+    const wrong = await task('submit', 'a b', '--priority', 'urgent')
+    expect(wrong).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/task_type[\s\S]*priority|priority[\s\S]*task_type/),
+    })
+  })
+
+  it('goes once per idempotency key', async () => {
+    const key = ['--idempotency-key', 'once', '--delay', '1h']
+    const first = JSON.parse((await task('submit', 'send_email', ...key, '--json')).out)
+    const second = await task('submit', 'send_email', ...key)
+    expect(second.out).toContain(`${first.task_id}  SCHEDULED  (submitted before, with the same key)`)
+    expect((await task('submit', 'send_email', ...key, '--priority', 'low')).code).toBe(5)
+  })
+})
+
+describe('a file of tasks', () => {
+  async function fileOf(tasks: readonly object[]): Promise<string> {
+    const file = join(folder, `${tasks.length}.jsonl`)
+    await writeFile(file, tasks.map((one) => `${JSON.stringify(one)}\n`).join(''))
+    return file
+  }
+
+  it('is submitted in batches and followed until every task has ended', async () => {
+    const emails = Array.from({ length: 510 }, (_, n) => ({
+      task_type: 'send_email',
+      payload: { to: `u${n}@example.com` },
+    }))
+    const others = [
+      { task_type: 'hash_file', payload: { path: 'worker.mjs' }, delay_seconds: 0.5 },
+      { task_type: 'fetch_url', payload: null, priority: 'high' },
+      { task_type: 'send_email', payload: { to: 'twice@example.com' }, idempotency_key: 'k' },
+      { task_type: 'send_email', payload: { to: 'twice@example.com' }, idempotency_key: 'k' },
+    ]
+    const { code, out, err } = await task('submit', '--file', await fileOf([...emails, ...others]), '--progress')
+    expect(out).toMatch(/^514 submitted as 513 tasks .*all finished in [\d.]+ s: 513 SUCCEEDED\n$/)
+    expect(err).toMatch(/513\/513 finished · 513 succeeded\n$/)
+    expect(code).toBe(0)
+  })
+
+  it('fails as a command when a task of it fails, and refuses what is wrong before anything runs', async () => {
+    const failing = [
+      { task_type: 'always_fails', payload: { permanent: true } },
+      { task_type: 'hash_file', payload: null },
+    ]
+    const { code, out } = await task('submit', '--file', await fileOf(failing), '--progress', '--json')
+    expect({ code, summary: JSON.parse(out) }).toMatchObject({
+      code: 1,
+      summary: { tasks: 2, statuses: { SUCCEEDED: 1, FAILED: 1 } },
+    })
+    const refused = await task('submit', '--file', await fileOf([{ task_type: 'a', priority: 'urgent' }]), '--progress')
+    expect(refused).toMatchObject({ code: 2, out: '' })
+    expect(refused.err).toMatch(/tasks 1 to 1 of the file were not accepted[\s\S]*priority[\s\S]*Nothing was submitted/)
+  })
+})
+
+describe('the database of duly dev', () => {
+  it('is migrated, exactly to this version', async () => {
+    const { port, dataDir } = dev.facts.postgres ?? { port: 0, dataDir: '' }
+    const password = (await readFile(join(dataDir, 'postgres', 'duly.password'), 'utf8')).trim()
+    const env = { DULY_DATABASE_URL: `postgres://duly:${password}@127.0.0.1:${port}/duly` }
+    expect(await cli(['migrate'], { env })).toMatchObject({ code: 0, out: expect.stringContaining('up to date') })
+    expect(await cli(['migrate', '--status'], { env })).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('applied'),
+    })
+    expect(await cli(['migrate', '--verify', '--json'], { env })).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('"ok": true'),
+    })
+  })
+
+  it('comes back at the same place when it is killed, and so does the worker', async () => {
+    const { postgres, worker } = dev.facts
+    process.kill(postgres?.pid ?? 0, 'SIGKILL')
+    process.kill(worker?.pid ?? 0, 'SIGKILL')
+    await eventually('a task runs again', async () => {
+      const { code } = await task('submit', 'send_email', '--payload', '{"to":"b@example.com"}', '--wait')
+      return code === 0
+    })
+    expect(dev.lines.join('\n')).toMatch(
+      /PostgreSQL ended unexpectedly[\s\S]*the worker ended unexpectedly|the worker ended unexpectedly[\s\S]*PostgreSQL ended/,
+    )
+  })
+})
+
+describe('the end', () => {
+  it('by a signal to the whole process group: in order, clean, and nothing is left', async () => {
+    const own = await DevProcess.start(join(folder, 'own'))
+    expect(await own.end('SIGTERM')).toBe(0)
+    const stops = own.lines.map((line) => JSON.parse(line)).filter(({ msg }) => /^stopped /.test(msg ?? ''))
+    expect(stops.filter(({ name }) => name === 'duly').map(({ msg }) => msg)).toEqual([
+      'stopped the worker',
+      'stopped the server',
+      'stopped PostgreSQL',
+    ])
+    expect(await areGone(own.pids)).toBe(true)
+  })
+
+  it('by SIGKILL: the worker and PostgreSQL follow within seconds', async () => {
+    const own = await DevProcess.start(join(folder, 'own'))
+    onTestFinished(() => void own.end('SIGKILL'))
+    own.child.kill('SIGKILL')
+    await eventually('all are gone', () => areGone(own.pids))
+  })
+})
