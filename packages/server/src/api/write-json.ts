@@ -21,7 +21,10 @@ export interface WritableObject {
   readonly [key: string]: Writable | undefined
 }
 
-/** JSON.stringify for answers, except that raw texts are embedded. Properties that are undefined are left out. */
+/**
+ * JSON.stringify for answers, except that raw texts are embedded. Properties that are undefined are left out. Keys are our
+ * own field names, which need no escapes.
+ */
 export function writeJson(value: Writable): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (value instanceof RawJson) return value.text
