@@ -125,6 +125,16 @@ export class Scenario {
     return findings
   }
 
+  /** Waits until a query gives a row. */
+  async untilRow(text: string, limitMs = 30_000): Promise<void> {
+    const giveUpAt = performance.now() + limitMs
+    while ((await this.query(text)).length === 0) {
+      if (performance.now() > giveUpAt)
+        throw new Error([`no row for ${text}; the processes say:`, ...this.#lastWords()].join('\n'))
+      await delay(20)
+    }
+  }
+
   /** Runs one query on the store. */
   async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
     const client = new pg.Client({ connectionString: this.databaseUrl })

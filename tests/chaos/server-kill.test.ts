@@ -5,19 +5,20 @@ import { Load } from './load/load.js'
 import { randomOf } from './load/random.js'
 import { faultMs, Scenario, testLimitMs } from './scenario.js'
 
-/** Kills the server at random instants and restarts it, for the time of the fault. */
-async function storm(scenario: Scenario): Promise<number> {
+const LEAST_KILLS = 4
+
+/** Kills the server at random instants and restarts it, for the time of the fault; on a slow machine longer. */
+async function storm(scenario: Scenario): Promise<void> {
   const random = randomOf('server storm')
   const until = performance.now() + faultMs
   let kills = 0
-  while (performance.now() < until) {
+  while (performance.now() < until || kills < LEAST_KILLS) {
     await delay(random.between(200, 2_500))
     expect(await scenario.server.kill('SIGKILL')).toMatchObject({ signal: 'SIGKILL' })
     kills += 1
     await delay(random.between(0, 800))
     await scenario.restartServer()
   }
-  return kills
 }
 
 // I1, and the row "an api node" of the failure table.
@@ -26,11 +27,10 @@ test('a server that is killed again and again loses nothing that it accepted', {
   scenario.addWorker()
   scenario.addWorker()
   const load = new Load({ url: () => scenario.url, perSecond: 120 }).start()
-  const kills = await storm(scenario)
+  await storm(scenario)
   await load.stop()
 
   expect(describeFindings(await scenario.finish(load.client.log))).toBe('')
-  expect(kills).toBeGreaterThan(3)
   expect(load.accepted).toBeGreaterThan(100)
   // The workers lived all the time, and a server that is away for a second kills none of their sessions.
   expect(await scenario.query(`select id, crashes from outcomes where crashes > 0`)).toEqual([])

@@ -7,6 +7,8 @@ export interface ProxiedAnswer {
   readonly path: string
   readonly status: number
   readonly body: string
+  /** When it came, epoch ms. */
+  readonly at: number
 }
 
 /** Decides about an answer: true cuts the connection in place of passing it on. */
@@ -76,5 +78,5 @@ async function relay(
   const status = answer.statusCode ?? 502
   const { 'transfer-encoding': _, ...headers } = answer.headers
   outgoing.writeHead(status, headers)
-  return { method, path, status, body: Buffer.concat(chunks).toString() }
+  return { method, path, status, body: Buffer.concat(chunks).toString(), at: Date.now() }
 }

@@ -28,6 +28,8 @@ export class TestProcess {
   readonly name: string
   readonly pid: number
   readonly exited: Promise<Exit>
+  /** It was paused at least once: what it did afterwards may have been decided long before. */
+  wasPaused = false
   readonly #child: ChildProcess
   readonly #lines: string[] = []
   readonly #waiting = new Set<() => void>()
@@ -72,7 +74,9 @@ export class TestProcess {
 
   /** Sends a signal, by pid; nothing happens when the process is gone. */
   signal(signal: NodeJS.Signals): void {
-    if (this.isRunning) this.#child.kill(signal)
+    if (!this.isRunning) return
+    if (signal === 'SIGSTOP') this.wasPaused = true
+    this.#child.kill(signal)
   }
 
   /** Sends a signal that ends the process, and waits for its end. A paused one is woken for any signal but SIGKILL. */

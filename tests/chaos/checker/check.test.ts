@@ -188,6 +188,15 @@ const broken: readonly (readonly [number, string, (logs: Logs) => void])[] = [
   [3, 'dead without its retries used up', (logs) => change(logs, REPLAYED, { maxRetries: 1 })],
 ]
 
+test('a worker that was frozen between grant and start may start late', () => {
+  const logs = keptPromises()
+  logs.handlerLog = logs.handlerLog.map((each) =>
+    each.id === FLAKY && each.lease.attempt === 1 ? { ...each, pid: 8, at: each.at + 50 } : each,
+  )
+  expect(checkLogs(logs)).toContainEqual(expect.objectContaining({ rule: 'attempts went back' }))
+  expect(checkLogs({ ...logs, paused: new Set([8]) })).toEqual([])
+})
+
 describe('a broken promise is told', () => {
   test.each(broken)('(%i) %s', (point, rule, breakIt) => {
     const logs = keptPromises()

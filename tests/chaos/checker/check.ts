@@ -28,23 +28,34 @@ export async function check({ clientLog, handlerLog, db, processes = [] }: Evide
   try {
     const history = await readHistory(client)
     const stored = await checkInvariants(client)
-    return [...checkLogs({ clientLog, handlerLog, history }), ...stored, ...checkOutput(processes, clientLog)]
+    return [
+      ...checkLogs({ clientLog, handlerLog, history, paused: pausedOf(processes) }),
+      ...stored,
+      ...checkOutput(processes, clientLog),
+    ]
   } finally {
     await client.end()
   }
 }
 
+export interface Logs {
+  readonly clientLog: readonly Call[]
+  readonly handlerLog: readonly HandlerRecord[]
+  readonly history: readonly TaskHistory[]
+  /** Pids of the processes that were frozen at least once. */
+  readonly paused?: ReadonlySet<number>
+}
+
+function pausedOf(processes: readonly ProcessOutput[]): ReadonlySet<number> {
+  return new Set(processes.filter(({ wasPaused }) => wasPaused).map(({ pid }) => pid))
+}
+
 /** The part of the checker that needs no database. */
-export function checkLogs(logs: {
-  clientLog: readonly Call[]
-  handlerLog: readonly HandlerRecord[]
-  history: readonly TaskHistory[]
-}): Finding[] {
-  const { clientLog, handlerLog, history } = logs
+export function checkLogs({ clientLog, handlerLog, history, paused = new Set() }: Logs): Finding[] {
   return [
     ...checkSubmissions(clientLog, history),
     ...checkDrained(history),
-    ...checkFences(handlerLog, history),
+    ...checkFences(handlerLog, history, paused),
     ...checkLifecycle({ calls: clientLog, handlerLog, history }),
     ...checkEnds(clientLog, history),
   ]

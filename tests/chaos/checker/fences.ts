@@ -7,7 +7,11 @@ import type { TaskHistory } from './history.js'
  * Point 2: leases of one task never overlap, attempts only grow, no attempt starts twice, and the outcome that stands is the
  * one of the last lease, with the result which that attempt's handler returned.
  */
-export function checkFences(handlerLog: readonly HandlerRecord[], history: readonly TaskHistory[]): Finding[] {
+export function checkFences(
+  handlerLog: readonly HandlerRecord[],
+  history: readonly TaskHistory[],
+  paused: ReadonlySet<number> = new Set(),
+): Finding[] {
   const byTask = groupBy(handlerLog, ({ id }) => id)
   const known = new Set(history.map(({ id }) => id))
   const strangers = [...byTask.keys()].filter((id) => !known.has(id))
@@ -15,12 +19,16 @@ export function checkFences(handlerLog: readonly HandlerRecord[], history: reado
     ...strangers.map((id) => finding('a handler ran a task that the store does not have', id, '')),
     ...history.flatMap((task) => {
       const records = byTask.get(task.id) ?? []
-      return [...checkStarts(task, records), ...checkLeases(task), ...checkSuccess(task, records)]
+      return [...checkStarts(task, records, paused), ...checkLeases(task), ...checkSuccess(task, records)]
     }),
   ]
 }
 
-function checkStarts(task: TaskHistory, records: readonly HandlerRecord[]): Finding[] {
+/**
+ * A frozen worker may wake between the grant and the start, and start what another one has long done: that is out of order
+ * and harmless, its report is refused. Any other worker must not.
+ */
+function checkStarts(task: TaskHistory, records: readonly HandlerRecord[], paused: ReadonlySet<number>): Finding[] {
   const findings: Finding[] = []
   let last: HandlerRecord | undefined
   for (const start of records.filter(({ event }) => event === 'start').sort((a, b) => a.at - b.at)) {
@@ -30,7 +38,7 @@ function checkStarts(task: TaskHistory, records: readonly HandlerRecord[]): Find
       findings.push(finding('a handler ran an attempt that the store does not know', task.id, what))
     if (last && attempt === last.lease.attempt)
       findings.push(finding('an attempt started twice', task.id, `${what} and in ${last.pid}`))
-    if (last && attempt < last.lease.attempt) {
+    if (last && attempt < last.lease.attempt && !paused.has(start.pid)) {
       findings.push(finding('attempts went back', task.id, `${what} started after attempt ${last.lease.attempt}`))
     }
     last = start

@@ -1,16 +1,20 @@
 import { expect, test } from 'vitest'
 import type { Call } from './client-log.js'
-import { checkOutput } from './output.js'
+import { checkOutput, type ProcessOutput } from './output.js'
 
 function answered(status: number | null, code: string | null): Call {
   const base = { verb: 'submit', startedAt: 0, endedAt: 1, outcome: 'fail', marks: [], keys: [], ids: [] } as const
   return { ...base, status, code }
 }
 
+function printed(...output: string[]): ProcessOutput {
+  return { name: 'server', pid: 7, wasPaused: false, output }
+}
+
 test('what healthy processes print, and what healthy servers answer, is passed over', () => {
   const output = ['{"level":30,"msg":"store unreachable: retrying"}', 'attempt 3 was lost']
   const calls = [answered(503, 'store_unavailable'), answered(null, 'ECONNRESET'), answered(409, 'wrong_state')]
-  expect(checkOutput([{ name: 'server', output }], calls)).toEqual([])
+  expect(checkOutput([printed(...output)], calls)).toEqual([])
 })
 
 test.each([
@@ -23,7 +27,7 @@ test.each([
   ['a unique violation that nobody caught', '{"code":"23505"}'],
   ['a check constraint that had to catch a fault', 'new row violates check constraint "open_tasks_lease"'],
 ])('%s is told', (rule, line) => {
-  const findings = checkOutput([{ name: 'server', output: ['fine', line] }], [])
+  const findings = checkOutput([printed('fine', line)], [])
   expect(findings).toEqual([{ point: 8, rule, subject: 'server', detail: line }])
 })
 

@@ -1,9 +1,12 @@
 import type { Call } from './client-log.js'
 import type { Finding } from './finding.js'
 
-/** What a process printed. */
+/** A process of the run, and what it printed. */
 export interface ProcessOutput {
   readonly name: string
+  readonly pid: number
+  /** It was frozen at least once. */
+  readonly wasPaused: boolean
   readonly output: readonly string[]
 }
 
