@@ -147,6 +147,7 @@ export class FakeBroker {
 
   #acknowledge(received: number): void {
     this.received = Math.max(this.received, received)
+    this.server.notify()
     this.#unacknowledged = this.#unacknowledged.filter(({ grant }) => grant > this.received)
   }
 

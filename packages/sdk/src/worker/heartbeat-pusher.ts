@@ -147,14 +147,14 @@ export class HeartbeatPusher {
     if (this.#logs.length === 0) return true
     const logs = this.#logs
     this.#logs = []
-    const error = await this.#beat({ logs })
+    const error = await this.#beat({ logs }, { isOptional: true })
     if (error !== null && isRefusal(error)) this.#takesLogs = false
     else if (error !== null) this.#logs = [...logs, ...this.#logs].slice(0, MAX_LOG_LINES)
     return error === null || isRefusal(error)
   }
 
-  /** One heartbeat; the error, or null when the server took it. */
-  async #beat(news: object): Promise<Error | null> {
+  /** One heartbeat; the error, or null when the server took it. That it refuses an optional one is no trouble. */
+  async #beat(news: object, { isOptional = false } = {}): Promise<Error | null> {
     const { id, received, ended: signal } = this.#session
     const body = JSON.stringify({ received, leases: [], ...news })
     try {
@@ -163,7 +163,7 @@ export class HeartbeatPusher {
       return null
     } catch (error) {
       if (isSessionLost(error)) this.#ports.lost()
-      else if (!signal.aborted) this.#ports.trouble(error)
+      else if (!signal.aborted && !(isOptional && isRefusal(error))) this.#ports.trouble(error)
       return error instanceof Error ? error : new Error(String(error))
     }
   }
