@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +13,9 @@ export interface OwnPostgres {
   /** `immediate` is a crash: nothing is flushed, the next start recovers from the WAL. */
   stop(mode?: 'fast' | 'immediate'): Promise<void>
   start(): Promise<void>
+  /** Stops all its processes in mid-step: connections stay open, and nothing answers. */
+  freeze(): void
+  thaw(): void
 }
 
 /** Starts one in a temporary folder; gone when the test file is done. */
@@ -20,6 +24,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
   const port = await freePort()
   let server = await startPostgres({ dataDir, port })
   cleanUpLater(async () => {
+    signalAll(server.pid, 'SIGCONT')
     await server.stop('immediate')
     await rm(dataDir, { recursive: true, force: true })
   })
@@ -30,5 +35,28 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
     start: async () => {
       server = await startPostgres({ dataDir, port })
     },
+    freeze: () => signalAll(server.pid, 'SIGSTOP'),
+    thaw: () => signalAll(server.pid, 'SIGCONT'),
+  }
+}
+
+/** To the server's process and to its children, which are in process groups of their own. */
+function signalAll(postmaster: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
+  const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === postmaster)
+  for (const pid of [postmaster, ...children.map(Number)]) {
+    try {
+      process.kill(pid, signal)
+    } catch {
+      // it has just ended
+    }
+  }
+}
+
+function parentOf(pid: string): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+  } catch {
+    return 0
   }
 }
