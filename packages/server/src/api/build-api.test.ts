@@ -215,6 +215,18 @@ describe('slow and broken clients', () => {
     socket.destroy()
   })
 
+  it('are turned away at the door when there are too many connections', async () => {
+    const api = started({ maxConnections: 1 })
+    const first = await dial(api)
+    await new Promise((resolve) => first.socket.once('connect', resolve))
+    const second = connect(Number(new URL(first.url).port), '127.0.0.1')
+    second.on('error', () => {})
+    await new Promise((resolve) => second.once('close', resolve))
+    first.send('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+    await first.until('"ok"')
+    first.socket.destroy()
+  })
+
   it('end their wait when they go away', async () => {
     const api = started()
     const session = await api.services.workers.register()

@@ -34,6 +34,7 @@ interface KeyTable {
  */
 export class KeyStack {
   readonly #text: string
+  readonly #hash: (text: string, start: number, end: number) => number
   readonly #starts: number[] = []
   readonly #ends: number[] = []
   readonly #hashes: number[] = []
@@ -43,8 +44,10 @@ export class KeyStack {
   #base = 0
   #table: KeyTable | null = null
 
-  constructor(text: string) {
+  /** @param hash only a test gives one: a bad one, to see that nothing depends on its quality but the speed. */
+  constructor(text: string, hash: (text: string, start: number, end: number) => number = hashOf) {
     this.#text = text
+    this.#hash = hash
   }
 
   open(): void {
@@ -65,7 +68,8 @@ export class KeyStack {
     const decoded = escaped ? decodeKey(this.#text, start, end) : null
     this.#starts[this.#top] = start
     this.#ends[this.#top] = end
-    this.#hashes[this.#top] = decoded === null ? hashOf(this.#text, start, end) : hashOf(decoded, 0, decoded.length)
+    this.#hashes[this.#top] =
+      decoded === null ? this.#hash(this.#text, start, end) : this.#hash(decoded, 0, decoded.length)
     const isNew = this.#table === null ? this.#isNewPairwise() : this.#isNewInTable(this.#table)
     if (!isNew) return false
     this.#top++

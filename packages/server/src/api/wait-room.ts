@@ -26,6 +26,7 @@ export class WaitRoom {
       if (!response.writableFinished) controller.abort()
     }
     response.once('close', onClose)
+    if (this.#closing || response.destroyed) controller.abort()
     this.#waiting.add(controller)
     try {
       return await call(controller.signal)

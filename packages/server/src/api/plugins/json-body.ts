@@ -5,6 +5,7 @@ const refuse = (detail: string): DulyError => new DulyError('unsupported_media_t
 
 /** Why the form of a body is refused before it is read; null when it is JSON in plain UTF-8. */
 function formError(request: FastifyRequest): DulyError | null {
+  if (request.method === 'GET' || request.method === 'HEAD') return null
   const encoding = request.headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     return refuse('Compressed bodies are not taken; send the body as it is.')

@@ -48,7 +48,8 @@ describe('sessions', () => {
   })
 
   it('end once, and are lost from then on', async () => {
-    expect(await api.call({ method: 'DELETE', url: worker })).toMatchObject({ status: 204, text: '' })
+    const headers = { 'content-type': 'application/json' }
+    expect(await api.call({ method: 'DELETE', url: worker, headers })).toMatchObject({ status: 204, text: '' })
     expect(await api.call({ method: 'DELETE', url: worker })).toMatchObject({
       status: 409,
       json: { code: 'session_lost' },
