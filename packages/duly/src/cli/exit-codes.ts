@@ -27,7 +27,7 @@ export const exitCodes = [
   {
     code: 130,
     name: 'interrupted',
-    doc: 'Ended by a signal before it was done: the second one, where the first asks for a clean stop.',
+    doc: 'Ended at once by a signal; for what runs until it is stopped, by the second one (143 if that was SIGTERM).',
   },
 ] as const
 

@@ -169,9 +169,25 @@ describe('a file of tasks', () => {
   })
 })
 
+describe('a second one on the same data', () => {
+  it('shares the database, and leaves it running when it ends', async () => {
+    const second = await DevProcess.start(join(folder, 'data'))
+    expect(second.facts.postgres.pid).toBe(dev.facts.postgres.pid)
+    expect(second.facts.url).not.toBe(dev.facts.url)
+    expect(await second.end('SIGINT')).toBe(0)
+    expect((await task('submit', 'hash_file', '--wait')).code).toBe(0)
+  })
+
+  it('on the same port is told what to do, and ends its own database', async () => {
+    const { port } = new URL(dev.facts.url)
+    const refused = DevProcess.start(join(folder, 'own'), ['--port', port])
+    await expect(refused).rejects.toThrow(/stopped PostgreSQL[\s\S]*EADDRINUSE[\s\S]*--port or DULY_PORT/)
+  })
+})
+
 describe('the database of duly dev', () => {
   it('is migrated, exactly to this version', async () => {
-    const { port, dataDir } = dev.facts.postgres ?? { port: 0, dataDir: '' }
+    const { port, data_dir: dataDir } = dev.facts.postgres
     const password = (await readFile(join(dataDir, 'postgres', 'duly.password'), 'utf8')).trim()
     const env = { DULY_DATABASE_URL: `postgres://duly:${password}@127.0.0.1:${port}/duly` }
     expect(await cli(['migrate'], { env })).toMatchObject({ code: 0, out: expect.stringContaining('up to date') })
@@ -187,8 +203,8 @@ describe('the database of duly dev', () => {
 
   it('comes back at the same place when it is killed, and so does the worker', async () => {
     const { postgres, worker } = dev.facts
-    process.kill(postgres?.pid ?? 0, 'SIGKILL')
-    process.kill(worker?.pid ?? 0, 'SIGKILL')
+    process.kill(postgres.pid, 'SIGKILL')
+    process.kill(worker.pid, 'SIGKILL')
     await eventually('a task runs again', async () => {
       const { code } = await task('submit', 'send_email', '--payload', '{"to":"b@example.com"}', '--wait')
       return code === 0

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { exitCode } from '../cli/exit-codes.js'
+import { toWireJson } from '../cli/wire-json.js'
 import { renderBanner } from '../run/dev-banner.js'
 import { DevTree } from '../run/dev-tree.js'
 import { runUntilSignal } from '../run/run-until-signal.js'
@@ -36,7 +37,7 @@ async function runDev(context: Context, flags: DevFlags): Promise<void> {
   const tree = new DevTree({ server, config, dataDir, worker: flags.worker, terminal, asJson })
   const clean = await runUntilSignal({
     starters: tree.starters,
-    onReady: () => terminal.out(asJson ? `${JSON.stringify(tree.facts)}\n` : renderBanner(tree.facts)),
+    onReady: () => terminal.out(asJson ? `${JSON.stringify(toWireJson(tree.facts))}\n` : renderBanner(tree.facts)),
     log: tree.log,
     onForce: () => tree.kill(),
   })

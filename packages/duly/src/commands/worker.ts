@@ -10,6 +10,8 @@ import { type ClientOptions, type Context, clientCommand, withClient } from './c
 const EXAMPLE = 'duly worker examples/worker.mjs --url http://127.0.0.1:7070'
 
 const PARENT = process.ppid
+/** A server that has not answered by then is worth a word. */
+const PATIENCE_MS = 3_000
 
 /** `duly worker <file>`. */
 export function worker(context: Context): Command {
@@ -40,7 +42,7 @@ async function runWorker(loaded: Worker, log: LineLog): Promise<boolean> {
     starters: [async () => ({ name: 'the worker', stop })],
     onReady: () => {},
     log: log.info,
-    until: Promise.race([parentGone(), untilDrained(loaded)]),
+    until: Promise.race([parentGone(), untilDrained(loaded, log)]),
   })
   return stopped && isClean
 }
@@ -56,9 +58,10 @@ function tellEvents(loaded: Worker, log: LineLog): void {
  * Starts it, which may take as long as the server is away, and waits until the server drains it.
  * @throws the server's refusal
  */
-async function untilDrained(loaded: Worker): Promise<string> {
+async function untilDrained(loaded: Worker, log: LineLog): Promise<string> {
   const stopped = once(loaded, 'stopped')
-  await loaded.start()
+  const impatience = setTimeout(() => log.warn('the server does not answer yet; trying until it does'), PATIENCE_MS)
+  await loaded.start().finally(() => clearTimeout(impatience))
   await stopped
   return 'drained by the server'
 }

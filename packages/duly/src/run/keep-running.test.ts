@@ -67,6 +67,13 @@ describe('a part that is kept running', () => {
     expect(made).toHaveLength(1)
   })
 
+  it('can be let go without ending', async () => {
+    const part = { exited: new Promise(() => {}), stop: async () => {} }
+    const kept = await keepRunning({ name: 'it', start: async () => part, log: () => {} })
+    await kept.stop()
+    expect(kept.current).toBe(part)
+  })
+
   it('leaves a failing first start to its caller', async () => {
     const { start } = parts([1])
     await expect(keepRunning({ name: 'it', start, log: () => {} })).rejects.toThrow('start 1 fails')

@@ -24,7 +24,11 @@ const SOUND_MS = 30_000
  */
 export class KeptPart<T extends Part> {
   #isStopping = false
-  #interrupt = new AbortController()
+  readonly #interrupt = new AbortController()
+  /** Stopping a part need not end it: a database that another process owns is only let go. */
+  readonly #interrupted = new Promise<void>((resolve) =>
+    this.#interrupt.signal.addEventListener('abort', () => resolve()),
+  )
   readonly #watching: Promise<void>
 
   constructor(
@@ -52,7 +56,7 @@ export class KeptPart<T extends Part> {
     let delayMs = firstMs
     while (!this.#isStopping) {
       const began = performance.now()
-      await this.part.exited
+      await Promise.race([this.part.exited, this.#interrupted])
       if (this.#isStopping) return
       if (performance.now() - began > SOUND_MS) delayMs = firstMs
       this.options.log(`${this.options.name} ended unexpectedly: starting it again`)

@@ -4,9 +4,15 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { isAlive } from '../postgres/postmaster-file.js'
-import type { DevFacts } from '../run/dev-banner.js'
 
 const PROGRAM = fileURLToPath(new URL('../../bin/duly.js', import.meta.url))
+
+/** What it prints when all runs. */
+interface DevFacts {
+  readonly url: string
+  readonly postgres: { readonly port: number; readonly pid: number; readonly data_dir: string }
+  readonly worker: { readonly pid: number }
+}
 
 /** `duly dev` from the build, as the leader of a process group, on a free port. */
 export class DevProcess {
@@ -35,7 +41,7 @@ export class DevProcess {
 
   /** Its own pid, PostgreSQL's and the worker's. */
   get pids(): readonly number[] {
-    return [this.child.pid, this.facts.postgres?.pid, this.facts.worker?.pid].filter((pid) => pid !== undefined)
+    return [this.child.pid as number, this.facts.postgres.pid, this.facts.worker.pid]
   }
 
   /** Signals its whole process group, as a terminal does, and returns the exit code. */
