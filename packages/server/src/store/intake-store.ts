@@ -113,14 +113,14 @@ select p.id, p.status, date_part('epoch', now()) * 1000 as "createdAtMs", date_p
 from placed p`,
 }
 
-/** Keys in the order (tenant, key), so that two groups never lock each other out; says which were won. */
+/** Keys in the order (tenant, key), so that two groups never lock each other out, the first of twins first; says which were won. */
 const insertKeys: Statement = {
   name: 'insert_keys',
   text: `
 insert into idempotency_keys (tenant, key, task_id, request_hash, created_at)
 select k.tenant, k.key, k.task_id, k.request_hash, now()
-from unnest($1::text[], $2::text[], $3::uuid[], $4::bytea[]) as k (tenant, key, task_id, request_hash)
-order by k.tenant, k.key
+from unnest($1::text[], $2::text[], $3::uuid[], $4::bytea[]) with ordinality as k (tenant, key, task_id, request_hash, place)
+order by k.tenant, k.key, k.place
 on conflict (tenant, key) do nothing
 returning task_id as id`,
 }
@@ -131,7 +131,7 @@ const readKeys: Statement = {
   text: `
 select h.tenant, h.key, h.task_id as "taskId", h.request_hash as "requestHash"
 from unnest($1::text[], $2::text[]) as k (tenant, key)
-join idempotency_keys h on h.tenant = k.tenant and h.key = k.key`,
+cross join lateral (select h.* from idempotency_keys h where h.tenant = k.tenant and h.key = k.key limit 1) h`,
 }
 
 /** Where tasks stand that an earlier submission made, or whose commit got no answer. */
@@ -141,25 +141,37 @@ const readStanding: Statement = {
 select t.id, coalesce(u.status, o.status) as status, date_part('epoch', t.created_at) * 1000 as "createdAtMs",
   date_part('epoch', t.scheduled_at) * 1000 as "scheduledAtMs"
 from unnest($1::uuid[]) as i (id)
-join tasks t on t.id = i.id
-left join outcomes u on u.id = i.id
-left join open_tasks o on o.id = i.id`,
+cross join lateral (select t.* from tasks t where t.id = i.id limit 1) t
+left join lateral (select u.status from outcomes u where u.id = i.id limit 1) u on true
+left join lateral (select o.status from open_tasks o where o.id = i.id limit 1) o on true`,
 }
 
-/** New names come into being up to a limit of each kind; answers which of the asked ones exist now. */
+/** New names come into being if all of them fit below the limit of their kind. */
 const registerNames: Statement = {
   name: 'register_names',
   text: `
-with q as (
-  insert into queues (name) select unnest($1::text[]) where (select count(*) from queues) < $3::integer
-  on conflict do nothing returning name
+with new_queues as materialized (
+  select i.name from unnest($1::text[]) as i (name) where not exists (select 1 from queues q where q.name = i.name)
 ),
-t as (
-  insert into task_types (name) select unnest($2::text[]) where (select count(*) from task_types) < $3::integer
-  on conflict do nothing returning name
+new_types as materialized (
+  select i.name from unnest($2::text[]) as i (name) where not exists (select 1 from task_types t where t.name = i.name)
+),
+q as (
+  insert into queues (name) select n.name from new_queues n
+  where (select count(*) from queues) + (select count(*) from new_queues) <= $3::integer
+  order by n.name on conflict do nothing
 )
-select array(select name from q union select k.name from queues k where k.name = any ($1::text[])) as queues,
-  array(select name from t union select k.name from task_types k where k.name = any ($2::text[])) as types`,
+insert into task_types (name) select n.name from new_types n
+where (select count(*) from task_types) + (select count(*) from new_types) <= $3::integer
+order by n.name on conflict do nothing`,
+}
+
+/** Which names exist; a second statement, since the first one's snapshot can't see what others registered meanwhile. */
+const knownNames: Statement = {
+  name: 'known_names',
+  text: `
+select array(select q.name from queues q where q.name = any ($1::text[])) as queues,
+  array(select t.name from task_types t where t.name = any ($2::text[])) as types`,
 }
 
 const makeDays: Statement = {
@@ -208,14 +220,15 @@ export class IntakeStore {
     return this.#database.hot<Omit<Submitted, 'replayed'>>(readStanding, [uuidArray(ids)])
   }
 
-  /** Makes queues and task types exist, up to `limit` of each; answers those of the asked ones that exist. */
+  /** Makes queues and task types exist, all of a kind or none, up to `limit` of each; answers those asked for that exist. */
   async registerNames(
     queues: readonly string[],
     types: readonly string[],
     limit: number,
   ): Promise<{ queues: string[]; types: string[] }> {
-    const values = [textArray(queues), textArray(types), limit]
-    const [row] = await this.#database.query<{ queues: string[]; types: string[] }>(registerNames, values)
+    const names = [textArray(queues), textArray(types)]
+    await this.#database.query(registerNames, [...names, limit])
+    const [row] = await this.#database.query<{ queues: string[]; types: string[] }>(knownNames, names)
     return row ?? { queues: [], types: [] }
   }
 
