@@ -1,7 +1,7 @@
 import { DulyError, encodeId, type FieldError, timestampMsOf, type Uuid } from '@duly/domain'
 import type pg from 'pg'
 import type { NewTask, Submitted } from '../model.js'
-import type { Database } from '../store/database.js'
+import { type Database, UnsettledOutcome } from '../store/database.js'
 import { asDulyError, faultKind, isUnknownOutcome } from '../store/faults.js'
 import type { IntakeStore, KeyHolder, MintedTask, PlacedTask } from '../store/intake-store.js'
 
@@ -55,10 +55,18 @@ export class Committer {
       if (faultKind(error) !== 'data') throw asDulyError(error)
       if (rows.length === 1) return { results: [refused(error)], placed: [] }
       const middle = rows.length >> 1
-      const first = await this.commitGroup(rows.slice(0, middle), slot)
-      const second = await this.commitGroup(rows.slice(middle), slot)
+      const first = await this.#commitHalf(rows.slice(0, middle), slot)
+      const second = await this.#commitHalf(rows.slice(middle), slot)
       return { results: [...first.results, ...second.results], placed: [...first.placed, ...second.placed] }
     }
+  }
+
+  /** A half that fails as a whole says nothing about the other one, which may be committed. */
+  async #commitHalf(rows: readonly MintedTask[], slot: number): Promise<Committed> {
+    return this.commitGroup(rows, slot).catch((error: unknown) => {
+      if (!(error instanceof Error)) throw error
+      return { results: rows.map(() => error), placed: [] }
+    })
   }
 
   /** All or none: rejects with `idempotency_conflict` that names every conflicting item. */
@@ -83,6 +91,7 @@ export class Committer {
           await this.#options.store.makeDays(rows.map((row) => timestampMsOf(row.id)))
           continue
         }
+        if (error instanceof UnsettledOutcome) throw commitUnknown(error)
         if (error instanceof DulyError || !isUnknownOutcome(error)) throw error
         return this.#lookUp(rows, error)
       }
@@ -164,9 +173,7 @@ export class Committer {
   async #lookUp(rows: readonly MintedTask[], cause: unknown): Promise<Committed> {
     const { store } = this.#options
     const found = await store.standing(rows.map((row) => row.id)).catch(() => {
-      const detail =
-        'The connection broke during the commit and the outcome could not be read. Repeat with the same idempotency key.'
-      throw new DulyError('commit_unknown', detail, { retryAfterSeconds: 1, cause })
+      throw commitUnknown(cause)
     })
     if (found.length === 0) throw cause
     const byId = new Map(found.map((task) => [task.id, task]))
@@ -226,6 +233,12 @@ function batchConflict({ rows, losers }: KeyConflicts): DulyError {
     'Idempotency keys of this batch were used for different requests. Nothing was stored.',
     { errors },
   )
+}
+
+function commitUnknown(cause: unknown): DulyError {
+  const detail =
+    'The connection broke during the commit and the outcome could not be read. Repeat with the same idempotency key.'
+  return new DulyError('commit_unknown', detail, { retryAfterSeconds: 1, cause })
 }
 
 /** The key's holder went between two statements (its retention ended, or its transaction failed): the repeat will succeed. */

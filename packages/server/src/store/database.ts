@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { asDulyError, faultKind } from './faults.js'
+import { asDulyError, faultKind, isUnknownOutcome } from './faults.js'
 
 /** A prepared statement: `name` is unique in the program, `text` is whole SQL with bind parameters. */
 export interface Statement {
@@ -27,6 +27,21 @@ export interface DatabaseOptions {
  */
 const hotPlanner =
   '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off'
+
+/** Nothing that a broken connection had sent takes effect any more once its server process is gone; true unless it still lives. */
+const endBackend: Statement = {
+  name: 'end_backend',
+  text: `
+select coalesce(bool_and(pg_terminate_backend(a.pid, 5000)), true) as "isGone" from pg_stat_activity a
+where a.pid = $1 and a.datname = current_database() and a.application_name = current_setting('application_name')`,
+}
+
+/** The connection broke after work was sent, and whether that still takes effect could not be settled. */
+export class UnsettledOutcome extends Error {
+  constructor(cause: unknown) {
+    super('the connection broke and its server process could not be ended', { cause })
+  }
+}
 
 /** Connection pools with errors in the catalogue's words. Pools reconnect by themselves. */
 export class Database {
@@ -64,7 +79,9 @@ export class Database {
 
   /**
    * A connection of the hot path for as long as `work` runs. An error of acquiring it means that nothing was sent
-   * (`DulyError`); errors of `work` come out as they are, for callers who must tell an unknown outcome from a refusal.
+   * (`DulyError`); errors of `work` come out as they are, for callers who must tell an unknown outcome from a refusal. When
+   * the connection broke, they do so after its server process has ended, which may have gone on with what was sent: what
+   * can be read then is final. `UnsettledOutcome` when that could not be reached.
    */
   async withHot<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const client = await this.#hot.connect().catch((error: unknown) => {
@@ -78,11 +95,18 @@ export class Database {
       return await work(client)
     } catch (error) {
       if (faultKind(error) === 'unavailable') broken = error as Error
+      if (isUnknownOutcome(error)) await this.#settle(client, error)
       throw error
     } finally {
       client.off('error', ignore)
       client.release(broken)
     }
+  }
+
+  async #settle(client: pg.PoolClient, cause: unknown): Promise<void> {
+    const pid = 'processID' in client ? client.processID : null
+    const [row] = await this.query<{ isGone: boolean }>(endBackend, [pid]).catch(() => [])
+    if (!row?.isGone) throw new UnsettledOutcome(cause)
   }
 
   /** Runs `work` in one transaction on the hot path. A COMMIT that the server answers with ROLLBACK has failed. */

@@ -48,6 +48,8 @@ const driverMessages =
 
 export function faultKind(error: unknown): FaultKind {
   if (!(error instanceof Error)) return 'bug'
+  // a number that the wire format of a parameter cannot carry
+  if (error instanceof RangeError) return 'data'
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   if (socketCodes.has(code) || unavailableCodes.has(code) || code.startsWith('08')) return 'unavailable'
   if (code === '40001' || code === '40P01' || code === '55P03') return 'transient'
