@@ -1,0 +1,89 @@
+import type { TaskStatus, Uuid } from '@duly/domain'
+import { expect } from 'vitest'
+import { invariants } from '../../../../tests/chaos/checker/invariants.js'
+import type { TestNode } from './test-node.js'
+
+/** Rules about instants, which tests break on purpose when they move time by hand. */
+const aboutTime = /past (its|their) |running task|does not run backwards/
+
+/** Asks all invariants of a store at rest: one place for every task, counters equal to the waiting rows, and so on. */
+export async function expectSound(node: TestNode): Promise<void> {
+  const found = await Promise.all(
+    invariants
+      .filter(({ name }) => !aboutTime.test(name))
+      .map(async ({ name, sql }) => {
+        const rows = await node.query(`select * from (${sql}) as v limit 5`)
+        return rows.map((row) => ({ name, ...row }))
+      }),
+  )
+  expect(found.flat()).toEqual([])
+}
+
+const tablesOf = {
+  open_tasks: 'id',
+  outcomes: 'id',
+  failed_attempts: 'task_id',
+  task_events: 'task_id',
+  runs: 'task_id',
+  dead_letters: 'task_id',
+} as const
+
+/** Everything that the store holds about a task, whole rows, and the depth of all lanes: equal before and after what must not land. */
+export async function wholeStateOf(node: TestNode, id: Uuid): Promise<Record<string, unknown>> {
+  const tables = Object.entries(tablesOf).map(async ([table, column]) => {
+    const rows = await node.query(
+      `select to_jsonb(r) as row from ${table} r where ${column} = $1 order by to_jsonb(r)::text`,
+      [id],
+    )
+    return [table, rows.map(({ row }) => row)] as const
+  })
+  const depth = node.query(
+    'select queue, priority, tenant, gate, sum(depth) as depth from counters group by 1, 2, 3, 4 order by 1, 2, 3, 4',
+  )
+  return { ...Object.fromEntries(await Promise.all(tables)), depth: await depth }
+}
+
+/** A task's open row. */
+export interface OpenRow {
+  readonly status: TaskStatus
+  readonly attempt: number
+  readonly failures: number
+  readonly crashes: number
+  readonly undelivered: number
+  readonly snoozes: number
+  readonly releases: number
+  readonly run: number
+  readonly gate: string
+  readonly session: Uuid | null
+  readonly marked: boolean
+  /** From now until due, ms; null: not due at an instant. */
+  readonly dueInMs: number | null
+}
+
+/** The open row, or undefined when the task has ended. */
+export async function openRow(node: TestNode, id: Uuid): Promise<OpenRow | undefined> {
+  const [row] = await node.query<OpenRow>(
+    `select status, attempt, failures, crashes, undelivered, snoozes, releases, run, gate, session,
+       cancel_requested_at is not null as marked, extract(epoch from due_at - now())::float8 * 1000 as "dueInMs"
+     from open_tasks where id = $1`,
+    [id],
+  )
+  return row
+}
+
+export async function statusOf(node: TestNode, id: Uuid): Promise<TaskStatus> {
+  return (await node.tasks.get(id)).status
+}
+
+/** The trail as `transition from>to @attempt actor`, without the id in the actor's name. */
+export async function trailOf(node: TestNode, id: Uuid): Promise<string[]> {
+  return (await node.tasks.events(id)).map(
+    ({ transition, fromStatus, toStatus, attempt, actor }) =>
+      `${transition} ${fromStatus}>${toStatus} @${attempt ?? '-'} ${actor.replace(/[-:].*/, '')}`,
+  )
+}
+
+/** Each attempt as `number outcome`. */
+export async function attemptsOf(node: TestNode, id: Uuid): Promise<string[]> {
+  return (await node.tasks.attempts(id)).map(({ attempt, outcome }) => `${attempt} ${outcome}`)
+}

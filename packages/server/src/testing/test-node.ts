@@ -1,0 +1,200 @@
+import { randomFillSync } from 'node:crypto'
+import { type Clock, IdMinter, type Lane, systemClock, type Uuid } from '@duly/domain'
+import pg from 'pg'
+import { pino } from 'pino'
+import { createDatabase } from '../../../../tests/support/database.js'
+import { randomToken } from '../base/random.js'
+import { Attempts } from '../dispatch/attempts.js'
+import { Dispatcher, type Reservation } from '../dispatch/dispatcher.js'
+import { Reports } from '../dispatch/reports.js'
+import type { SessionState } from '../dispatch/session-state.js'
+import { Sessions } from '../dispatch/sessions.js'
+import { Workers } from '../dispatch/workers.js'
+import { Committer } from '../intake/committer.js'
+import { Intake } from '../intake/intake.js'
+import { Names } from '../intake/names.js'
+import type { NewTask, WorkerRegistration } from '../model.js'
+import { makeStores, type Stores } from '../node/stores.js'
+import type { TakenTask } from '../queue/port.js'
+import { Database } from '../store/database.js'
+import { StoreClock } from '../store/store-clock.js'
+import { Tasks } from '../tasks/tasks.js'
+import { Waiters } from '../tasks/waiters.js'
+import { Watchdog } from '../upkeep/watchdog.js'
+
+export interface TestNodeOptions {
+  /** Gives the node its slots in `counters`: nodes on one database need different ones. */
+  readonly number?: number
+  /** Where the node's own connections go, e.g. a proxy before the database. */
+  readonly through?: string
+  readonly maxCrashes?: number
+  readonly maxNames?: number
+  readonly reserve?: (task: NewTask) => Reservation | null
+  readonly clock?: Clock
+}
+
+export const partitions = 64
+/** The grace of attempts; the stores add 1 s of slack. */
+export const graceMs = 5_000
+
+/**
+ * Stores and services of a node on a database, without HTTP and without duties: nothing happens in the background, so that a
+ * test decides when a pass, a promotion or a claim takes place. `admin` is a pool of the test's own.
+ */
+export class TestNode {
+  readonly admin: pg.Pool
+  readonly database: Database
+  readonly stores: Stores
+  readonly storeClock: StoreClock
+  readonly minter: IdMinter
+  readonly waiters = new Waiters()
+  readonly sessions: Sessions
+  readonly attempts: Attempts
+  readonly reports: Reports
+  readonly workers: Workers
+  readonly watchdog: Watchdog
+  readonly intake: Intake
+  readonly tasks: Tasks
+  /** Sessions that were to be told of a cancellation. */
+  readonly toldToCancel: Uuid[] = []
+
+  constructor(url: string, options: TestNodeOptions) {
+    const clock = options.clock ?? systemClock
+    const log = pino({ level: 'silent' })
+    this.admin = new pg.Pool({ connectionString: url, max: 6 })
+    this.admin.on('error', () => {})
+    this.database = new Database({
+      url: options.through ?? url,
+      hotConnections: 8,
+      generalConnections: 4,
+      applicationName: 'duly test node',
+      statementTimeoutMs: 15_000,
+      onError: () => {},
+    })
+    this.stores = makeStores(this.database, { nodeNumber: options.number ?? 0, graceMs })
+    const stores = this.stores
+    this.storeClock = new StoreClock(this.database, clock)
+    const storeNowMs = (): number => this.storeClock.nowMs()
+    this.minter = new IdMinter({ nowMs: storeNowMs, random: (bytes) => void randomFillSync(bytes), partitions })
+    const minter = this.minter
+    const listener = {
+      finished: (tasks: readonly { id: Uuid }[]) => this.waiters.finished(tasks.map(({ id }) => id)),
+      reopened: () => {},
+    }
+    this.attempts = new Attempts(stores.attempts, listener)
+    this.reports = new Reports({ store: stores.attempts, attempts: this.attempts, clock, random: () => 0.5, lanes: 2 })
+    this.sessions = new Sessions({
+      ...{ store: stores.sessions, minter, clock, heartbeatMs: 5_000, leaseMs: 15_000 },
+      onLost: (state) => dispatcher.drop(state),
+      onGap: () => {},
+    })
+    const { sessions, attempts, reports } = this
+    const onTaken = (): void => {}
+    const parts = { queue: stores.queue, store: stores.sessions, sessions, clock, storeNowMs, log, onTaken }
+    const dispatcher = new Dispatcher(parts)
+    const workerStores = { attemptStore: stores.attempts, store: stores.sessions }
+    this.workers = new Workers({ sessions, dispatcher, reports, attempts, ...workerStores })
+    this.watchdog = new Watchdog({
+      ...{ store: stores.watch, attemptStore: stores.attempts, attempts, random: () => 0.5, log },
+      maxCrashes: options.maxCrashes ?? 3,
+      partitions: Array.from({ length: partitions }, (_, partition) => partition),
+      batch: 500,
+      onLost: () => {},
+      onTimedOut: () => {},
+    })
+    this.intake = new Intake({
+      ...{ minter, partitions, clock, groupSlots: stores.groupSlots, batchSlots: stores.batchSlots },
+      committer: new Committer({ database: this.database, store: stores.intake, chunkRows: 500, chunkBytes: 8 << 20 }),
+      names: new Names(stores.intake, { limit: options.maxNames ?? 10_000 }),
+      reserve: options.reserve ?? (() => null),
+      onCommitted: () => {},
+    })
+    this.tasks = new Tasks({
+      ...{ store: stores.tasks, waiters: this.waiters, onReady: () => {} },
+      onFinished: (id) => this.waiters.finished([id]),
+      onCancelRequested: (session) => void this.toldToCancel.push(session),
+    })
+  }
+
+  /** One statement on a connection of the test's own. */
+  async query<R extends object = Record<string, unknown>>(text: string, values: readonly unknown[] = []): Promise<R[]> {
+    return (await this.admin.query<R>(text, values as unknown[])).rows
+  }
+
+  /** A live session with room for everything. */
+  async worker(over: Partial<WorkerRegistration> = {}): Promise<SessionState> {
+    const served = { queues: ['default'], taskTypes: ['work'], slots: 500 }
+    const registration = { name: 'w', host: null, version: null, ...served, heartbeatMs: null, ...over }
+    return this.sessions.require((await this.sessions.register(registration)).id)
+  }
+
+  /** Claims up to `count` of a lane for the session, as a worker that has acknowledged everything it was given. */
+  async claim(state: SessionState, count = 1, lane: Partial<Lane> = {}): Promise<readonly TakenTask[]> {
+    const tasks = await this.stores.queue.take({
+      takes: [{ lane: { ...defaultLane, ...lane }, sessions: Array<Uuid>(count).fill(state.row.id), fromMs: 0 }],
+      taskTypes: null,
+      received: new Map([[state.row.id, state.received]]),
+      token: randomToken(),
+    })
+    const grants = tasks.map(({ grant }) => grant)
+    await this.stores.sessions.acknowledge([[state.row.id, Math.max(0, ...grants)]])
+    return tasks
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.database.close(), this.admin.end()])
+  }
+}
+
+/** The lane of `newTask()`. */
+export const defaultLane: Lane = { queue: 'default', priority: 2, tenant: 'acme', gate: '' }
+
+/** A valid submission, due now, with a fixed retry delay of 10 s. */
+export function newTask(over: Partial<NewTask> = {}): NewTask {
+  return {
+    ...{
+      tenant: 'acme',
+      taskType: 'work',
+      queue: 'default',
+      priority: 2,
+      payload: '{"n":1}',
+      metadata: null,
+      tags: [],
+    },
+    ...{ scheduledAtMs: null, delayMs: null, expiresAtMs: null, maxRetries: 3, backoff: 'fixed', jitter: 'none' },
+    ...{ retryDelayMs: 10_000, retryMaxDelayMs: 60_000, timeoutMs: 60_000, resultTtlMs: null, concurrencyKey: null },
+    ...{ idempotencyKey: null, requestHash: null, traceparent: null },
+    ...over,
+  }
+}
+
+/** A submission under a key; `request` stands for what it asks: equal ones are the same request. */
+export function keyed(key: string, request = 'a', over: Partial<NewTask> = {}): NewTask {
+  const requestHash = Buffer.alloc(32, request)
+  return newTask({ idempotencyKey: key, requestHash, payload: JSON.stringify(request), ...over })
+}
+
+/** A node on the database of that url. Close it when done. */
+export async function openTestNode(url: string, options: TestNodeOptions = {}): Promise<TestNode> {
+  const node = new TestNode(url, options)
+  await node.storeClock.sync()
+  return node
+}
+
+/** A database for the calling test file, and a node on it. */
+export async function openTestStore(options: TestNodeOptions = {}): Promise<{
+  readonly url: string
+  readonly node: TestNode
+  readonly close: () => Promise<void>
+}> {
+  const { url, drop } = await createDatabase()
+  const node = await openTestNode(url, options)
+  return {
+    url,
+    node,
+    close: async () => {
+      await node.close()
+      await drop()
+    },
+  }
+}
