@@ -73,12 +73,12 @@ async function once(options: Options, title: string): Promise<Once> {
 
 function printProfiles(folder: string, statements: readonly Statement[]): void {
   for (const name of ['server', 'worker']) console.log(profileTable(name, selfTimes(join(folder, name), 40)))
-  console.log('\nPostgreSQL: statements by time')
-  for (const { query, calls, rows, ms, walBytes } of statements) {
-    const text = query.replace(/\s+/g, ' ').slice(0, 140)
-    console.log(
-      `${ms.toFixed(0).padStart(7)} ms  ${calls} calls  ${rows} rows  ${Math.round(walBytes / 1024)} KB WAL  ${text}`,
-    )
-  }
+  console.log('\nPostgreSQL: statements by time, with waiting')
+  for (const statement of statements) console.log(statementLine(statement))
   console.log(`\nProfiles: ${folder}`)
+}
+
+function statementLine({ query, calls, rows, ms, blocksHit, walBytes }: Statement): string {
+  const figures = `${calls} calls  ${rows} rows  ${blocksHit} blocks  ${Math.round(walBytes / 1024)} KB WAL`
+  return `${ms.toFixed(0).padStart(7)} ms  ${figures}  ${query.replace(/\s+/g, ' ').slice(0, 120)}`
 }
