@@ -1,0 +1,51 @@
+import { fileURLToPath } from 'node:url'
+import { beforeAll, expect, it } from 'vitest'
+import { createDatabase } from '../support/database.js'
+import { startServer } from '../support/processes.js'
+import { startNode } from '../support/test-process.js'
+
+let url = ''
+beforeAll(async () => {
+  url = (await startServer({ databaseUrl: (await createDatabase()).url })).url
+})
+
+/** Runs an example to its end; what it printed, line by line. */
+async function run(name: string): Promise<readonly string[]> {
+  const file = fileURLToPath(new URL(`../../examples/guide/${name}`, import.meta.url))
+  const example = startNode([file], { name, env: { DULY_URL: url } })
+  const { code } = await example.exited
+  if (code !== 0) throw new Error(example.describe(`ended with ${code}`))
+  return example.output
+}
+
+it('first-worker.mjs prints the result', async () => {
+  expect(await run('first-worker.mjs')).toEqual(["{ greeting: 'Hello Ada', attempt: 1 }"])
+})
+
+it('retries.mjs shows every end of an attempt', async () => {
+  expect(await run('retries.mjs')).toEqual([
+    'flaky { attempts: 3 }',
+    '  attempt 1 failed',
+    '  attempt 2 failed',
+    '  attempt 3 succeeded',
+    'busy { attempts: 2 }',
+    '  attempt 1 failed',
+    '  attempt 2 succeeded',
+    'early { attempts: 2, failures: 0 }',
+    '  attempt 1 snoozed',
+    '  attempt 2 succeeded',
+    'wrong FAILED no such customer',
+    '  attempt 1 failed',
+    'slow { attempts: 2 }',
+    '  attempt 1 timed_out',
+    '  attempt 2 succeeded',
+  ])
+})
+
+it('idempotency.mjs makes one task and one payment', async () => {
+  expect(await run('idempotency.mjs')).toEqual([
+    'the same task: true replay: true',
+    '{ charged: 1200, attempt: 2 } payments: 1',
+    'another request: 409 idempotency_conflict',
+  ])
+})
