@@ -26,6 +26,8 @@ export class FakeBroker {
   left = 0
   /** First say on each call; undefined: as usual. */
   intercept: (call: Call) => Reply | undefined | Promise<Reply | undefined> = () => undefined
+  /** Whether what was done for a call is not answered: its connection is cut. */
+  losesAnswer: (call: Call, reply: Reply) => boolean = () => false
   #backlog: WireGrant[] = []
   #unacknowledged: WireGrant[] = []
   #granted = 0
@@ -39,7 +41,10 @@ export class FakeBroker {
 
   static async start(port = 0): Promise<FakeBroker> {
     const broker = new FakeBroker()
-    broker.#server = await ScriptedServer.start((call) => broker.#answer(call), port)
+    broker.#server = await ScriptedServer.start(async (call) => {
+      const reply = await broker.#answer(call)
+      return broker.losesAnswer(call, reply) ? { cut: true } : reply
+    }, port)
     return broker
   }
 
