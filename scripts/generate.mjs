@@ -12,6 +12,9 @@ import { bootstrap, main, root } from './bootstrap.mjs'
 const pages = {
   'task-states.md': async () => (await import('@duly/domain')).renderTaskStates(),
   'errors.md': async () => (await import('@duly/domain')).renderErrors(),
+  'http.md': async () => (await import('@duly/contract')).renderHttpReference(),
+  'metrics.md': async () => (await import('@duly/server')).renderMetrics(),
+  'configuration.md': async () => (await import('@duly/server')).renderConfiguration(),
 }
 
 /**

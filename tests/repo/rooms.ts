@@ -74,7 +74,7 @@ export const rooms: readonly Room[] = [
     name: 'node',
     paths: [`${server}/node.ts`, `${server}/node/`],
     imports: ['api', ...services.map(({ name }) => name), 'coordination', 'store', 'ports', 'telemetry', ...ground],
-    packages: ['node:', 'pino'],
+    packages: ['node:', 'pino', 'pg', 'fastify'],
   },
   { name: 'server', paths: [`${server}/index.ts`], imports: ['node', 'store', 'telemetry', 'model'], packages: [] },
   {

@@ -8,7 +8,7 @@ const forbidden: readonly { readonly pattern: RegExp; readonly why: string }[] =
     pattern: /\b(?:registry\.(?:npmjs|yarnpkg)|deb\.debian|registry\.npmmirror)\.\w+/,
     why: 'the host of a package registry',
   },
-  { pattern: /[@]ts-(?:ignore|nocheck|expect-error)/, why: 'a silenced type check' },
+  { pattern: /[@]ts-(?:ignore|nocheck)/, why: 'a silenced type check' },
   { pattern: /\b(?:biome|eslint|prettier)-(?:ignore|disable)/, why: 'a silenced lint rule' },
   { pattern: /\.(?:only|skip|todo)\(/, why: 'a test left out' },
   { pattern: /\b(?:TODO|FIXME|XXX)\b(?!\.)/, why: 'unfinished work' },
