@@ -1,5 +1,4 @@
-import { connect, type Socket } from 'node:net'
-import { DulyError, encodeId } from '@duly/domain'
+import { DulyError } from '@duly/domain'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type TestApi, testApi } from './test-support/test-api.js'
 
@@ -16,28 +15,6 @@ function started(...config: Parameters<typeof testApi>): TestApi {
 
 const json = { 'content-type': 'application/json' }
 const task = '{"task_type":"a"}'
-
-/** A real connection: sends texts, gathers what comes back, tells when the other side has closed. */
-async function dial(api: TestApi) {
-  const url = await api.app.listen({ host: '127.0.0.1', port: 0 })
-  const { port, hostname } = new URL(url)
-  const socket: Socket = connect(Number(port), hostname)
-  let received = ''
-  const watchers = new Set<() => void>()
-  socket.on('data', (chunk) => {
-    received += chunk.toString()
-    for (const watcher of watchers) watcher()
-  })
-  socket.on('error', () => {})
-  const closed = new Promise<string>((resolve) => socket.on('close', () => resolve(received)))
-  const until = (text: string) =>
-    new Promise<string>((resolve) => {
-      const look = () => received.includes(text) && resolve(received)
-      watchers.add(look)
-      look()
-    })
-  return { url, socket, closed, until, send: (text: string | Buffer) => socket.write(text) }
-}
 
 describe('problems', () => {
   it('have the form of RFC 9457 and carry the request id', async () => {
@@ -151,129 +128,6 @@ describe('the form of a body', () => {
       status: 400,
       json: { code: 'invalid_json' },
     })
-  })
-})
-
-describe('bodies over the limit', () => {
-  const head = (rest: string) =>
-    `POST /api/v1/tasks HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${rest}\r\n\r\n`
-
-  it('are refused by their length alone', async () => {
-    const { send, closed } = await dial(started())
-    send(head('Content-Length: 2097153'))
-    const answer = await closed
-    expect(answer).toMatch(/^HTTP\/1\.1 413 /)
-    expect(answer).toContain('"code":"too_large"')
-  })
-
-  it('are cut off while they arrive in chunks', async () => {
-    const { send, until, socket } = await dial(started())
-    send(head('Transfer-Encoding: chunked'))
-    const chunk = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(0x10000, ' '), Buffer.from('\r\n')])
-    for (let sent = 0; sent < 33; sent++) send(chunk)
-    expect(await until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 413 /)
-    socket.destroy()
-  })
-
-  it('are taken in full up to it', async () => {
-    const api = started()
-    const body = `{"task_type":"a"${' '.repeat(2_097_152 - task.length)}}`
-    expect((await api.post('/api/v1/tasks', body)).status).toBe(202)
-    expect((await api.post('/api/v1/tasks', `${body} `)).status).toBe(413)
-  })
-})
-
-describe('slow and broken clients', () => {
-  it('lose their connection when the headers do not come', async () => {
-    const api = started({ headersTimeoutMs: 100, requestTimeoutMs: 200, connectionsCheckMs: 50 })
-    const { send, closed } = await dial(api)
-    send('POST /api/v1/tasks HTTP/1.1\r\nHost')
-    expect(await closed).toMatch(/^HTTP\/1\.1 408 /)
-  })
-
-  it('lose it when the body does not come', async () => {
-    const api = started({ headersTimeoutMs: 100, requestTimeoutMs: 200, connectionsCheckMs: 50 })
-    const { send, closed } = await dial(api)
-    send('POST /api/v1/tasks HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{"task')
-    expect(await closed).toMatch(/^HTTP\/1\.1 408 /)
-    expect(api.services.submitted).toEqual([])
-  })
-
-  it('get 400 for what is not HTTP', async () => {
-    const { send, closed } = await dial(started())
-    send('hello\r\n\r\n')
-    expect(await closed).toBe('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n')
-  })
-
-  it('get their answers in order when they pipeline', async () => {
-    const { send, until, socket } = await dial(started())
-    const request = (body: string) =>
-      `POST /api/v1/tasks HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
-    send(`${request(task)}${request('{')}GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n`)
-    const answers = await until('"ok"')
-    expect([...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1])).toEqual(['202', '400', '200'])
-    socket.destroy()
-  })
-
-  it('are turned away at the door when there are too many connections', async () => {
-    const api = started({ maxConnections: 1 })
-    const first = await dial(api)
-    await new Promise((resolve) => first.socket.once('connect', resolve))
-    const second = connect(Number(new URL(first.url).port), '127.0.0.1')
-    second.on('error', () => {})
-    await new Promise((resolve) => second.once('close', resolve))
-    first.send('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
-    await first.until('"ok"')
-    first.socket.destroy()
-  })
-
-  it('end their wait when they go away', async () => {
-    const api = started()
-    const session = await api.services.workers.register()
-    const waiting = new Promise<AbortSignal>((resolve) => {
-      api.services.onWait = resolve
-    })
-    const { send, socket } = await dial(api)
-    const body = '{"slots":1,"wait_seconds":60}'
-    send(
-      `POST /api/v1/workers/${encodeId('worker', session.id)}/poll HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-    )
-    const signal = await waiting
-    const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve))
-    socket.destroy()
-    await aborted
-  })
-})
-
-describe('closing', () => {
-  it('answers waiting polls empty, refuses what is new and ends the connections', async () => {
-    const api = started()
-    const late = await dial(api)
-    const registration = '{"name":"w","queues":["q"],"task_types":["t"],"slots":1}'
-    const post = (path: string, body: string) =>
-      fetch(`${late.url}/api/v1/${path}`, { method: 'POST', headers: json, body })
-    const { worker_id } = (await (await post('workers', registration)).json()) as { worker_id: string }
-    const waiting = new Promise<AbortSignal>((resolve) => {
-      api.services.onWait = resolve
-    })
-    const poll = post(`workers/${worker_id}/poll`, '{"slots":1,"wait_seconds":60}')
-    const signal = await waiting
-    late.send('GET /api/v1/queues HTTP/1.1\r\nHost: x\r\n')
-    await fetch(`${late.url}/healthz`)
-    const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve))
-    const closed = api.app.close()
-    await aborted
-    late.send('\r\n')
-    const refusal = await late.closed
-    expect(refusal).toMatch(/^HTTP\/1\.1 503 /)
-    expect(refusal).toContain('"code":"shutting_down"')
-    expect(refusal.toLowerCase()).toContain('retry-after: 1\r\n')
-    expect(refusal.toLowerCase()).toContain('connection: close\r\n')
-    const answer = await poll
-    expect(answer.status).toBe(200)
-    expect(answer.headers.get('connection')).toBe('close')
-    expect(await answer.json()).toEqual({ tasks: [] })
-    await closed
   })
 })
 

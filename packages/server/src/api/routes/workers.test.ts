@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { contractErrors, type TestAnswer, type TestApi, testApi } from '../test-support/test-api.js'
+import { contractErrors, errorsOf, type TestApi, testApi } from '../test-support/test-api.js'
 
 let api: TestApi
 let worker: string
@@ -19,9 +19,6 @@ beforeEach(async () => {
   worker = `/api/v1/workers/${String(answer.json.worker_id)}`
 })
 afterAll(() => api.app.close())
-
-const errorsOf = (answer: TestAnswer) =>
-  (answer.json.errors as { path: string; message: string }[]).map(({ path, message }) => `${path}: ${message}`)
 
 const post = (path: string, body: object) => api.post(`${worker}/${path}`, JSON.stringify(body))
 

@@ -57,3 +57,9 @@ export function contractErrors(operation: OperationId, status: number, body: unk
   const schema = route.responses[status]?.schema
   return schema === undefined ? [`status ${status} has no schema`] : compileValidator(schema)(body)
 }
+
+/** The errors of a problem document as `path: message`. */
+export function errorsOf(answer: { readonly json: Record<string, unknown> }): string[] {
+  const errors = answer.json.errors as readonly { readonly path: string; readonly message: string }[]
+  return errors.map(({ path, message }) => `${path}: ${message}`)
+}
