@@ -1,6 +1,6 @@
 import { type Backoff, type Jitter, statusGuard, type TaskStatus, type Uuid } from '@duly/domain'
 import type { TaskError } from '../model.js'
-import type { Database, Statement } from './database.js'
+import { byKey, type Database, type Statement } from './database.js'
 import { bigintArray, int4Array, int8Array, textArray, uuidArray } from './params.js'
 
 /** The attempt that a write speaks for: the fence (I4). */
@@ -51,9 +51,8 @@ export interface Reopen extends EndOfAttempt {
   readonly gate: string
 }
 
-/** A write that landed. */
-export interface Landed {
-  readonly id: Uuid
+/** A write that landed, by the fence of the attempt that it ended. */
+export interface Landed extends Fence {
   readonly status: TaskStatus
   readonly tenant: string
   readonly queue: string
@@ -90,16 +89,14 @@ export interface Judged {
   readonly deadlinePassed: boolean
 }
 
-/** An attempt that ended before, as a repeated report finds it. */
-export interface EndedAttempt {
-  readonly id: Uuid
-  readonly attempt: number
-  readonly token: bigint
+/** An attempt that its worker ended before, as a repeated report finds it. */
+export interface EndedAttempt extends Fence {
   readonly status: TaskStatus
 }
 
+// The id as a list of one, the session by "is not distinct from": see `byKey` in database.ts.
 const holdsLease = (alias: string) => `
-  o.id = ${alias}.id and ${statusGuard('succeed', 'o.status')} and o.session = ${alias}.session
+  ${byKey('o.id', `${alias}.id`)} and ${statusGuard('succeed', 'o.status')} and o.session is not distinct from ${alias}.session
   and o.attempt = ${alias}.attempt and o.token = ${alias}.token
   and case ${alias}.condition
     when 'lost' then not exists (select 1 from worker_sessions s where s.id = o.session and s.ended_at is null
@@ -157,8 +154,8 @@ dead as (
   insert into dead_letters (task_id, tenant, queue, task_type, died_at, error_class, error_message)
   select id, tenant, queue, task_type, now(), error_class, error_message from gone where final = 'DEAD'
 )
-select id, final as status, tenant, queue, task_type as "taskType", priority, gate, partition, workflow_id as "workflowId",
-  date_part('epoch', started_at) * 1000 as "startedAtMs", null as "dueAtMs"
+select id, session, attempt, token, final as status, tenant, queue, task_type as "taskType", priority, gate, partition,
+  workflow_id as "workflowId", date_part('epoch', started_at) * 1000 as "startedAtMs", null as "dueAtMs"
 from gone`,
 }
 
@@ -188,7 +185,7 @@ back as materialized (
     ready_at = case when h.next = 'PENDING' then now() end,
     session = null, token = null, grant_no = null, started_at = null, deadline_at = null
   from held h
-  where o.id = h.id and o.session = h.session and o.attempt = h.attempt and o.token = h.token
+  where ${byKey('o.id', 'h.id')} and o.session is not distinct from h.session and o.attempt = h.attempt and o.token = h.token
   returning o.id, o.status, o.tenant, o.queue, o.task_type, o.priority, o.gate, o.attempt, o.due_at, o.partition,
     o.workflow_id, o.run, h.session, h.token, h.started_at, h.transition, h.actor, h.reason, h.worker_name,
     h.attempt_outcome, h.error_class, h.error_message, h.error_stack, h.delay_ms
@@ -210,8 +207,8 @@ counted as (
   group by 1, 2, 3, 4 order by 1, 2, 3, 4
   on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
 )
-select id, status, tenant, queue, task_type as "taskType", priority, gate, partition, workflow_id as "workflowId",
-  null as "startedAtMs", date_part('epoch', due_at) * 1000 as "dueAtMs"
+select id, session, attempt, token, status, tenant, queue, task_type as "taskType", priority, gate, partition,
+  workflow_id as "workflowId", null as "startedAtMs", date_part('epoch', due_at) * 1000 as "dueAtMs"
 from back`,
 }
 
@@ -223,13 +220,17 @@ const judgedColumns = `
   t.retry_max_delay_ms::float8 as "retryMaxDelayMs", o.timeout_ms::float8 as "timeoutMs",
   o.deadline_at <= now() as "deadlinePassed"`
 
+/** By key, whatever the statistics were when the plan was made. */
+const joinTask = 'cross join lateral (select t.* from tasks t where t.id = o.id limit 1) t'
+
 const judgeReported: Statement = {
   name: 'judge_reported',
   text: `
 select ${judgedColumns}
 from unnest($1::uuid[], $2::uuid[], $3::integer[], $4::bigint[]) as i (id, session, attempt, token)
-join open_tasks o on o.id = i.id and o.session = i.session and o.attempt = i.attempt and o.token = i.token
-join tasks t on t.id = o.id`,
+join open_tasks o on ${byKey('o.id', 'i.id')} and o.session is not distinct from i.session and o.attempt = i.attempt
+  and o.token = i.token
+${joinTask}`,
 }
 
 /** Running tasks past their deadline or the grace of their cancellation: what the watchdog ends. */
@@ -242,7 +243,8 @@ from unnest($1::smallint[]) as p (partition) cross join lateral (
   where o.partition = p.partition and o.wake_at <= now() and o.status = 'RUNNING'
     and (select judge_after <= now() from store_marks)
   order by o.wake_at limit $2
-) o join tasks t on t.id = o.id
+) o
+${joinTask}
 limit $2`,
 }
 
@@ -251,24 +253,32 @@ const judgeLost: Statement = {
   name: 'judge_lost',
   text: `
 select ${judgedColumns}
-from open_tasks o join tasks t on t.id = o.id
+from open_tasks o
+${joinTask}
 where o.session = $1 and not exists (select 1 from worker_sessions s where s.id = $1 and s.ended_at is null
   and s.live_until > (select duly_judged_now()))
 limit $2`,
 }
 
-/** Ends of these very attempts that a lost answer hides: outcomes for the last ones, failed_attempts for the others. */
+/**
+ * Ends of these very attempts that a lost answer hides: outcomes for the last ones, failed_attempts for the others. What the
+ * watchdog ended is no such end: a report that comes after it is late.
+ */
 const readEnded: Statement = {
   name: 'read_ended',
   text: `
-select i.id, i.attempt, i.token, coalesce(u.status, o.status, v.status) as status
+select i.id, i.session, i.attempt, i.token, coalesce(u.status, o.status, v.status) as status
 from unnest($1::uuid[], $2::uuid[], $3::integer[], $4::bigint[]) as i (id, session, attempt, token)
-left join outcomes u on u.id = i.id and u.session = i.session and u.attempt = i.attempt and u.token = i.token
-left join failed_attempts f on f.task_id = i.id and f.attempt = i.attempt and f.session = i.session and f.token = i.token
-  and f.outcome not in ('lost', 'undelivered')
-left join open_tasks o on o.id = i.id and f.task_id is not null
-left join outcomes v on v.id = i.id and f.task_id is not null
-where u.id is not null or f.task_id is not null`,
+left join lateral (select u.id, u.status from outcomes u
+  where u.id = i.id and u.session = i.session and u.attempt = i.attempt and u.token = i.token limit 1) u on true
+left join lateral (select f.task_id from failed_attempts f
+  where f.task_id = i.id and f.attempt = i.attempt and f.session = i.session and f.token = i.token
+    and f.outcome not in ('lost', 'undelivered') limit 1) f on true
+left join lateral (select o.status from open_tasks o where o.id = f.task_id limit 1) o on true
+left join lateral (select v.status from outcomes v where v.id = f.task_id limit 1) v on true
+where (u.id is not null or f.task_id is not null)
+  and not exists (
+    select 1 from task_events e where e.task_id = i.id and e.attempt = i.attempt and e.actor = 'watchdog')`,
 }
 
 type BigText<T extends { token: bigint }> = Omit<T, 'token'> & { readonly token: string }
@@ -284,16 +294,17 @@ export class AttemptStore {
     this.#slot = options.slot
   }
 
-  finish(rows: readonly Finish[]): Promise<Landed[]> {
-    return this.#database.hot<Landed>(finish, [
+  async finish(rows: readonly Finish[]): Promise<Landed[]> {
+    const landed = await this.#database.hot<BigText<Landed>>(finish, [
       ...common(rows),
       textArray(rows.map((row) => row.status)),
       textArray(rows.map((row) => row.result)),
     ])
+    return landed.map(withToken)
   }
 
-  reopen(rows: readonly Reopen[]): Promise<Landed[]> {
-    return this.#database.hot<Landed>(reopen, [
+  async reopen(rows: readonly Reopen[]): Promise<Landed[]> {
+    const landed = await this.#database.hot<BigText<Landed>>(reopen, [
       ...common(rows),
       textArray(rows.map((row) => row.status)),
       int8Array(rows.map((row) => row.delayMs)),
@@ -302,6 +313,7 @@ export class AttemptStore {
       textArray(rows.map((row) => row.gate)),
       this.#slot,
     ])
+    return landed.map(withToken)
   }
 
   async judgeReported(fences: readonly Fence[]): Promise<Judged[]> {

@@ -43,6 +43,14 @@ export class UnsettledOutcome extends Error {
   }
 }
 
+/**
+ * "This row of the table has that key", as a join condition of the hot path. The list of one leaves the planner nothing but a
+ * look by key: for a plain equality it reads the index from end to end, for each row of the other side, when the plan is made
+ * while the table is empty (a drained queue after a vacuum), and keeps that plan when the table has filled. For the same
+ * reason conditions that match a partial index are written so that they do not.
+ */
+export const byKey = (column: string, value: string): string => `${column} = any (array[${value}])`
+
 /** Connection pools with errors in the catalogue's words. Pools reconnect by themselves. */
 export class Database {
   readonly #hot: pg.Pool

@@ -2,7 +2,7 @@ import type { Uuid } from '@duly/domain'
 import type { TakenTask } from '../queue/port.js'
 import { takenColumns, takenJoins } from '../queue/postgres/claim-sql.js'
 import { type TakenRow, takenFromRow } from '../queue/postgres/ready-queue.js'
-import type { Database, Statement } from './database.js'
+import { byKey, type Database, type Statement } from './database.js'
 import { bigintArray, float4Array, int4Array, int8Array, textArray, uuidArray } from './params.js'
 
 /** A worker's session as the store has it. */
@@ -92,7 +92,8 @@ const held: Statement = {
   text: `
 select o.session, o.id, o.attempt, o.token, o.grant_no as "grant",
   case when o.cancel_requested_at is not null then coalesce(o.cancel_reason, 'cancel_requested') end as "cancelReason"
-from unnest($1::uuid[]) as i (session) join open_tasks o on o.session = i.session`,
+from unnest($1::uuid[]) as i (session)
+cross join lateral (select h.* from open_tasks h where h.session = i.session offset 0) o`,
 }
 
 /** Grants that the worker has not acknowledged, once more, with the same lease and a fresh deadline. */
@@ -123,7 +124,7 @@ insert into task_progress (task_id, percent, note, checkpoint, updated_at)
 select o.id, w.percent, w.note, w.checkpoint, now()
 from unnest($2::uuid[], $3::integer[], $4::bigint[], $5::real[], $6::text[], $7::text[])
   as w (id, attempt, token, percent, note, checkpoint)
-join open_tasks o on o.id = w.id and o.session = $1 and o.attempt = w.attempt and o.token = w.token
+join open_tasks o on ${byKey('o.id', 'w.id')} and o.session is not distinct from $1 and o.attempt = w.attempt and o.token = w.token
 on conflict (task_id) do update set percent = coalesce(excluded.percent, task_progress.percent),
   note = coalesce(excluded.note, task_progress.note),
   checkpoint = coalesce(excluded.checkpoint, task_progress.checkpoint), updated_at = now()`,

@@ -2,7 +2,7 @@ import { statusGuard, type Uuid } from '@duly/domain'
 import type { TakenTask } from '../queue/port.js'
 import { takenColumns, takenJoins } from '../queue/postgres/claim-sql.js'
 import { type TakenRow, takenFromRow } from '../queue/postgres/ready-queue.js'
-import type { Database, Statement } from './database.js'
+import { byKey, type Database, type Statement } from './database.js'
 import { bigintArray, int2Array, uuidArray } from './params.js'
 
 /** A timer that is due now or soon: a hint, the store decides again when it is acted on. */
@@ -86,7 +86,7 @@ up as materialized (
     deadline_at = case when d.last_grant is not null then now() + o.timeout_ms * interval '1 millisecond' end,
     wake_at = case when d.last_grant is not null then now() + (o.timeout_ms + $5::bigint) * interval '1 millisecond'
       when o.attempt = 0 then o.expires_at end
-  from due d where o.id = d.id
+  from due d where ${byKey('o.id', 'd.id')}
   returning o.*
 ),
 counted as (
@@ -115,7 +115,7 @@ with gone as materialized (
       where o.id = i.id and ${statusGuard('expire', 'o.status')} and o.attempt = 0 and o.expires_at <= now()
       for update skip locked) o
   ) i
-  where o.id = i.id
+  where ${byKey('o.id', 'i.id')}
   returning o.*
 ),
 outcome as (

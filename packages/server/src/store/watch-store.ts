@@ -1,5 +1,5 @@
 import type { Uuid } from '@duly/domain'
-import type { Database, Statement } from './database.js'
+import { byKey, type Database, type Statement } from './database.js'
 
 /**
  * Marks the store as writable. When the last mark is more than 3 s old, the time since does not count: every session that
@@ -50,7 +50,7 @@ with recursive holder as (
   from holder h where h.session is not null
 )
 select h.session as id, s.name, coalesce(s.draining, false) as draining, coalesce(s.received, 0) as received
-from holder h left join worker_sessions s on s.id = h.session
+from holder h left join worker_sessions s on ${byKey('s.id', 'h.session')}
 where h.session is not null and (s.id is null or s.ended_at is not null or s.live_until <= (select duly_judged_now()))
 limit 1000`,
 }

@@ -1,4 +1,4 @@
-import type { Statement } from '../../store/database.js'
+import { byKey, type Statement } from '../../store/database.js'
 
 /** What a claim gives out of one task; `c` is the open row, `t` the task. Shared by claims, repeats and promotions. */
 export const takenColumns = `
@@ -9,17 +9,23 @@ export const takenColumns = `
   date_part('epoch', c.ready_at) * 1000 as "readyAtMs", date_part('epoch', t.created_at) * 1000 as "createdAtMs",
   t.idempotency_key as "idempotencyKey", t.traceparent, p.checkpoint`
 
-/** Joins of `takenColumns`. A checkpoint can only exist from the second attempt on. */
+/**
+ * Joins of `takenColumns`. A checkpoint can only exist from the second attempt on. The limits keep each a look by key: a plan
+ * made while a table is empty would otherwise read all of it for every row, and stay when it has filled.
+ */
 export const takenJoins = `
-  join tasks t on t.id = c.id
-  left join lateral (select g.checkpoint from task_progress g where g.task_id = c.id and c.attempt > 1) p on true`
+  cross join lateral (select t.* from tasks t where t.id = c.id limit 1) t
+  left join lateral (select g.checkpoint from task_progress g where g.task_id = c.id and c.attempt > 1 limit 1) p on true`
 
 /**
  * The claim: for each wanted lane the earliest ready tasks that nobody else holds (I9), given to the sessions named for
  * them, one compare-and-set a task. The session must live in the same statement; the number of its grants goes up by one if
- * it gets any, which serialises it with the watchdog and with other nodes. Rows are skipped, not waited for. A suspect goes only to a session
- * that holds none. An expired task that never ran is left to the timer. $6 is the mark below which nothing was found,
- * $7 where the lane's sessions begin in $9.
+ * it gets any, which serialises it with the watchdog and with other nodes. Rows are skipped, not waited for. A suspect goes
+ * only to a session that holds none. An expired task that never ran is left to the timer. $6 is the mark below which nothing
+ * was found, $7 where the lane's sessions begin in $9.
+ *
+ * Suspects are asked for by a scalar, and the status in `c` (true already: the rows are locked) in words that match no
+ * partial index: a plan made while the table was empty would otherwise read all of it at every claim, and stay.
  */
 export const claim: Statement = {
   name: 'claim',
@@ -29,8 +35,9 @@ with wanted as materialized (
   from unnest($1::text[], $2::smallint[], $3::text[], $4::text[], $5::integer[], $6::timestamptz[], $7::integer[])
     with ordinality as w (queue, priority, tenant, gate, count, mark, first, ord)
   where not exists (select 1 from queues q where q.name = w.queue and q.paused)
-    and (w.gate <> '!suspect' or not exists (
-      select 1 from open_tasks h where h.session = ($9::uuid[])[w.first] and h.crashes + h.undelivered > 0))
+    and (w.gate <> '!suspect' or (
+      select true from open_tasks h where h.session = ($9::uuid[])[w.first] and h.crashes + h.undelivered > 0 limit 1
+    ) is null)
 ),
 picked as materialized (
   select o.id, ($9::uuid[])[w.first - 1 + row_number() over (partition by w.ord order by o.ready_at, o.id)] as session,
@@ -59,7 +66,7 @@ c as materialized (
     started_at = now(), deadline_at = now() + o.timeout_ms * interval '1 millisecond',
     wake_at = now() + (o.timeout_ms + $14::bigint) * interval '1 millisecond', lane_version = o.lane_version + 1
   from picked k, granted g
-  where o.id = k.id and g.id = k.session and o.status = 'PENDING'
+  where ${byKey('o.id', 'k.id')} and g.id = k.session and o.status is not distinct from 'PENDING'
   returning o.*
 ),
 counted as (
@@ -119,7 +126,7 @@ with head as materialized (
 ),
 moved as (
   update open_tasks o set gate = o.task_type, lane_version = o.lane_version + 1
-  from head h where o.id = h.id and o.status = 'PENDING'
+  from head h where ${byKey('o.id', 'h.id')} and o.status is not distinct from 'PENDING'
   returning o.queue, o.priority, o.tenant, o.gate
 ),
 delta as (
