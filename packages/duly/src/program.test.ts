@@ -6,6 +6,7 @@ import type { Command } from 'commander'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { processTerminal } from './cli/terminal.js'
 import { buildProgram } from './program.js'
+import { renderCommandLine } from './reference.js'
 import { cli } from './testing/captured-cli.js'
 
 /** A port on which nothing listens: it is reserved. */
@@ -28,6 +29,13 @@ describe('every command', () => {
       expect(out).toMatch(new RegExp(`\\nExample:\\n  .*duly ${name}\\b`))
     },
   )
+
+  it('stands in the reference page with its help, whatever the width of the terminal that makes it', async () => {
+    const page = await renderCommandLine()
+    for (const path of commands)
+      expect(page).toContain(`\n## duly ${path.join(' ')}\n\n\`\`\`text\nUsage: duly ${path.join(' ')}`)
+    expect(page).toContain('| 4 | not_found |')
+  })
 
   it('of the specification is there', () => {
     const names = commands.map((path) => path.join(' '))

@@ -42,7 +42,12 @@ function ownVersion(): string {
 
 /** Every command writes to our terminal, and throws instead of ending the process. */
 function prepare(command: Command, terminal: Terminal): void {
-  command.exitOverride().configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
+  command.exitOverride().configureOutput({
+    writeOut: terminal.out,
+    writeErr: terminal.err,
+    getOutHelpWidth: () => terminal.width,
+    getErrHelpWidth: () => terminal.width,
+  })
   command.showHelpAfterError('Add --help for the options and an example.')
   for (const child of command.commands) prepare(child, terminal)
 }

@@ -1,0 +1,51 @@
+import type { Command } from 'commander'
+import { exitCodes } from './cli/exit-codes.js'
+import type { Terminal } from './cli/terminal.js'
+import { buildProgram } from './program.js'
+
+/** The text of docs/reference/command-line.md: each command's help as it prints it, and the exit codes. */
+export async function renderCommandLine(): Promise<string> {
+  let help = ''
+  const terminal: Terminal = {
+    out: (text) => {
+      help += text
+    },
+    err: () => {},
+    isInteractive: false,
+    width: 100,
+    env: {},
+    readStdin: async () => '',
+  }
+  const program = buildProgram({ terminal, setExit: () => {} }, await import('@duly/server'))
+  const sections = leaves(program).map((command) => {
+    help = ''
+    command.outputHelp()
+    return `## ${pathOf(command)}\n\n\`\`\`text\n${help.trim()}\n\`\`\`\n`
+  })
+  const codes = exitCodes.map(({ code, name, doc }) => `| ${code} | ${name} | ${doc} |`)
+  return [
+    '# Command line',
+    '',
+    'Generated from the commands themselves by `npm run generate`; do not edit.',
+    '',
+    'Results go to the standard output; progress, notes and errors to the standard error. Durations are seconds, or a number',
+    'with a unit: `500ms`, `30s`, `5m`, `24h`, `7d`.',
+    '',
+    '## Exit codes',
+    '',
+    '| Code | Name | Meaning |',
+    '|---|---|---|',
+    ...codes,
+    '',
+    ...sections,
+  ].join('\n')
+}
+
+function leaves(command: Command): readonly Command[] {
+  const children = command.commands.filter((child) => child.name() !== 'help')
+  return children.length === 0 ? [command] : children.flatMap(leaves)
+}
+
+function pathOf(command: Command): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()
+}
