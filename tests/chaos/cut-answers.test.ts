@@ -15,7 +15,7 @@ const hasTasks = (body: string) => body.includes('"task_id"')
 
 test('a poll whose answer is lost is healed: the same lease comes again', { timeout: testLimitMs }, async () => {
   const scenario = await Scenario.start()
-  const proxy = await startHttpProxy(scenario.url)
+  const proxy = await startHttpProxy(() => scenario.url)
   proxy.cutWhen(({ path, body }) => /\/(poll|exchange)$/.test(path) && hasTasks(body) && proxy.cuts.length === 0)
   const client = new LoggingClient(() => scenario.url)
   scenario.addWorker({}, proxy.url)
@@ -34,7 +34,7 @@ test('answers lost at random, of workers and of clients, lose and double nothing
   timeout: testLimitMs,
 }, async () => {
   const scenario = await Scenario.start()
-  const [toWorkers, toClients] = [await startHttpProxy(scenario.url), await startHttpProxy(scenario.url)]
+  const [toWorkers, toClients] = [await startHttpProxy(() => scenario.url), await startHttpProxy(() => scenario.url)]
   const random = randomOf('proxy')
   toWorkers.cutWhen(() => random.next() < CUT_SHARE)
   toClients.cutWhen(({ method }) => method === 'POST' && random.next() < CUT_SHARE)

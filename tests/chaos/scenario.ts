@@ -23,7 +23,7 @@ const QUIET_LIMIT_MS = 5_000
 export const isLong = process.env.DULY_LONG === '1'
 export const faultMs = isLong ? 600_000 : 20_000
 /** Room for start, drain and check around the faults. */
-export const testLimitMs = faultMs + 150_000
+export const testLimitMs = faultMs + 240_000
 
 export interface ScenarioOptions {
   /** A database of its own by default; one that the test stops and starts otherwise. */

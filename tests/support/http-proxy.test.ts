@@ -14,7 +14,8 @@ test('answers pass unchanged, but for those that are cut after the server did it
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   cleanUpLater(() => server.close())
   const address = server.address()
-  const proxy = await startHttpProxy(`http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`)
+  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
+  const proxy = await startHttpProxy(() => url)
 
   const answer = await fetch(`${proxy.url}/a?b=c`, { method: 'POST', body: 'hello' })
   expect(answer.status).toBe(201)

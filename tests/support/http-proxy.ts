@@ -24,13 +24,15 @@ export interface HttpProxy {
 /**
  * Stands between a client and a server, and can lose answers on the way back: the server has done its work, the client
  * sees its connection break. Closed when the test file is done.
+ *
+ * @param target the server's address, asked for each request: several servers can so stand behind one address
  */
-export async function startHttpProxy(target: string): Promise<HttpProxy> {
+export async function startHttpProxy(target: () => string): Promise<HttpProxy> {
   const cuts: ProxiedAnswer[] = []
   const agent = new Agent({ keepAlive: true })
   let cut: Cut = () => false
   const server = createServer((incoming, outgoing) => {
-    relay(incoming, outgoing, { target, agent }).then(
+    relay(incoming, outgoing, { target: target(), agent }).then(
       (answer) => {
         if (cut(answer)) {
           cuts.push(answer)

@@ -1,0 +1,35 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { migrate } from '../../packages/server/src/store/migrations.js'
+import { startOwnPostgres } from '../support/own-postgres.js'
+import { describeFindings } from './checker/finding.js'
+import { Load } from './load/load.js'
+import { isLong, Scenario, testLimitMs } from './scenario.js'
+
+const QUICK = { DULY_CHAOS_HEARTBEAT_MS: '1000' }
+/** Three leases: whoever judged by the wall clock would bury every session. */
+const frozenMs = isLong ? 60_000 : 9_000
+
+// Worse than a refusal: connections stay open and nothing answers, as with a hung disk or a network that swallows packets.
+test('a database that hangs for longer than a lease costs nobody a task', { timeout: testLimitMs }, async () => {
+  const postgres = await startOwnPostgres()
+  await migrate(postgres.url)
+  const scenario = await Scenario.start({ databaseUrl: postgres.url })
+  const workers = [scenario.addWorker(QUICK), scenario.addWorker(QUICK)]
+  const load = new Load({ url: () => scenario.url, perSecond: 80, mix: { succeed: 40, work: 50, flaky: 10 } }).start()
+  while (load.accepted < 100) await delay(20)
+
+  postgres.freeze()
+  await delay(frozenMs)
+  postgres.thaw()
+  const thawedAt = Date.now()
+  const acceptedBefore = load.accepted
+  while (load.accepted < acceptedBefore + 20 && Date.now() < thawedAt + 15_000) await delay(20)
+  expect(Date.now() - thawedAt).toBeLessThan(10_000)
+  await delay(2_000)
+  await load.stop()
+
+  expect(describeFindings(await scenario.finish(load.client.log))).toBe('')
+  expect([scenario.server, ...workers].map(({ isRunning }) => isRunning)).toEqual([true, true, true])
+  expect(await scenario.query('select id, crashes from outcomes where crashes > 0')).toEqual([])
+})
