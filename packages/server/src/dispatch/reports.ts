@@ -56,46 +56,43 @@ export class Reports {
 
   async #apply(items: readonly Item[]): Promise<ReportResult[]> {
     const beganMs = this.#options.clock.monotonicMs()
-    const landed = new Map<Uuid, { attempt: number; task: Landed }>()
-    const note = (rows: readonly { fence: Fence }[], tasks: ReadonlyMap<Uuid, Landed>): void => {
-      for (const { fence } of rows) {
-        const task = tasks.get(fence.id)
-        if (task) landed.set(fence.id, { attempt: fence.attempt, task })
-      }
+    const landed = new Map<string, Landed>()
+    const note = (tasks: ReadonlyMap<Uuid, Landed>): void => {
+      for (const task of tasks.values()) landed.set(fenceKey(task), task)
     }
     const succeeded = items.flatMap(success)
-    if (succeeded.length > 0) note(succeeded, await this.#options.attempts.finish(succeeded))
+    if (succeeded.length > 0) note(await this.#options.attempts.finish(succeeded))
     const others = items.filter((item) => item.report.outcome !== 'succeeded')
     if (others.length > 0) {
       const { finishes, reopens } = await this.#judge(others)
-      if (finishes.length > 0) note(finishes, await this.#options.attempts.finish(finishes))
-      if (reopens.length > 0) note(reopens, await this.#options.attempts.reopen(reopens))
+      if (finishes.length > 0) note(await this.#options.attempts.finish(finishes))
+      if (reopens.length > 0) note(await this.#options.attempts.reopen(reopens))
     }
-    const missing = items.filter((item) => landed.get(item.fence.id)?.attempt !== item.fence.attempt)
+    const missing = items.filter((item) => !landed.has(fenceKey(item.fence)))
     const repeated = missing.length > 0 ? await this.#repeated(missing) : new Map<string, ReportResult>()
     this.#options.onBatch?.(items.length, this.#options.clock.monotonicMs() - beganMs)
     return items.map(({ fence }) => {
-      const { id, attempt } = fence
-      const done = landed.get(id)
-      if (done?.attempt === attempt) return { id, accepted: true, status: done.task.status }
-      return repeated.get(`${id} ${attempt}`) ?? { id, accepted: false, code: 'lease_lost' }
+      const { id } = fence
+      const done = landed.get(fenceKey(fence))
+      if (done) return { id, accepted: true, status: done.status }
+      return repeated.get(fenceKey(fence)) ?? { id, accepted: false, code: 'lease_lost' }
     })
   }
 
   /** A report whose first answer was lost is answered as it was then. */
   async #repeated(items: readonly Item[]): Promise<Map<string, ReportResult>> {
     const ended = await this.#options.store.ended(items.map((item) => item.fence))
-    return new Map(ended.map(({ id, attempt, status }) => [`${id} ${attempt}`, { id, accepted: true, status }]))
+    return new Map(ended.map((end) => [fenceKey(end), { id: end.id, accepted: true, status: end.status }]))
   }
 
   async #judge(items: readonly Item[]): Promise<{ finishes: Finish[]; reopens: Reopen[] }> {
     const judged = new Map(
-      (await this.#options.store.judgeReported(items.map((item) => item.fence))).map((row) => [row.id, row]),
+      (await this.#options.store.judgeReported(items.map((item) => item.fence))).map((row) => [fenceKey(row), row]),
     )
     const finishes: Finish[] = []
     const reopens: Reopen[] = []
     for (const item of items) {
-      const row = judged.get(item.fence.id)
+      const row = judged.get(fenceKey(item.fence))
       if (!row) continue
       const end = this.#decide(item, row)
       if ('result' in end) finishes.push(end)
@@ -148,6 +145,9 @@ export class Reports {
     }
   }
 }
+
+/** Reports of one batch may speak for different attempts of one task; only the whole fence tells them apart. */
+const fenceKey = ({ id, session, attempt, token }: Fence): string => `${id} ${session} ${attempt} ${token}`
 
 /** Only a task whose cancellation was asked for can end cancelled; a worker that gives up by itself has failed. */
 function cancelled(base: ReturnType<typeof baseOf>, row: Judged): Finish {
