@@ -1,4 +1,4 @@
-import { cpuOf, cpuOfTree, memoryOf } from './cpu.js'
+import { cpuOf, cpuOfMachine, cpuOfTree, memoryOf } from './cpu.js'
 import type { Stack } from './stack.js'
 
 /** CPU time a task, µs. */
@@ -16,6 +16,8 @@ export interface Cost {
   readonly tasksPerSecond: number
   readonly cpu: CpuPerTask
   readonly walBytes: number
+  /** Share of the machine's CPU that others took meanwhile, 0 to 1: what to distrust a result by. */
+  readonly others: number
   /** Resident memory of the server at the end, and at most since its start, MB. */
   readonly serverMb: { readonly nowMb: number; readonly mostMb: number }
 }
@@ -34,16 +36,34 @@ export async function measure(stack: Stack, tasks: number, work: () => Promise<v
     tasksPerSecond: tasks / seconds,
     cpu: { postgres: each('postgres'), server: each('server'), worker: each('worker'), producer: each('producer') },
     walBytes: each('walBytes'),
+    others: shareOfOthers(before, after),
     serverMb: memoryOf(stack.server.pid),
   }
 }
 
-async function sample(stack: Stack): Promise<CpuPerTask & { readonly walBytes: number }> {
+interface Sample extends CpuPerTask {
+  readonly walBytes: number
+  readonly self: number
+  readonly machine: { readonly busy: number; readonly all: number }
+}
+
+async function sample(stack: Stack): Promise<Sample> {
   return {
     walBytes: await stack.database.walBytes(),
     postgres: cpuOfTree(stack.postgresPid),
     server: cpuOf(stack.server.pid),
     worker: cpuOf(stack.worker.pid),
     producer: cpuOf(stack.producer.pid),
+    self: cpuOf(process.pid),
+    machine: cpuOfMachine(),
   }
+}
+
+function shareOfOthers(before: Sample, after: Sample): number {
+  const ours = (['postgres', 'server', 'worker', 'producer', 'self'] as const).reduce(
+    (sum, name) => sum + after[name] - before[name],
+    0,
+  )
+  const busy = after.machine.busy - before.machine.busy
+  return Math.max(0, busy - ours) / Math.max(1, after.machine.all - before.machine.all)
 }

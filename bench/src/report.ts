@@ -16,6 +16,7 @@ const figures: Readonly<Record<string, (result: LineResult) => number | undefine
   'worker cpu µs/task': ({ cpu }) => cpu.worker,
   'producer cpu µs/task': ({ cpu }) => cpu.producer,
   'all cpu µs/task': ({ cpu }) => total(cpu),
+  'others on the machine %': ({ others }) => others * 100,
   'wal bytes/task': ({ walBytes }) => walBytes,
   'server rss MB': ({ serverMb }) => serverMb.nowMb,
   'server rss at most MB': ({ serverMb }) => serverMb.mostMb,
