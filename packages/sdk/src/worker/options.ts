@@ -17,7 +17,7 @@ export interface ErrorContext {
 }
 
 export interface WorkerOptions {
-  /** Queues to serve; `['default']` unless given. */
+  /** Queues to serve; those of the definitions that it handles (`default` for the rest) unless given. */
   readonly queues?: readonly string[]
   /** Tasks run at a time, 1 to 10,000; 10 unless given. */
   readonly slots?: number
@@ -45,7 +45,8 @@ export interface WorkerOptions {
 }
 
 export interface ResolvedWorkerOptions {
-  readonly queues: readonly string[]
+  /** Null: those of the definitions. */
+  readonly queues: readonly string[] | null
   readonly slots: number
   readonly name: string
   readonly host: string
@@ -65,17 +66,17 @@ const SILENT: WorkerLogger = Object.freeze({ info: () => {}, warn: () => {}, err
 
 /** @throws RangeError naming every option that is wrong */
 export function resolveWorkerOptions(options: WorkerOptions): ResolvedWorkerOptions {
-  const { queues = ['default'], slots = 10 } = options
+  const { queues = null, slots = 10 } = options
   const pollWaitMs = toMs(options.pollWait ?? 30_000)
   const maxStuck = options.maxStuck ?? Math.max(1, Math.ceil(slots / 2))
   const wrong: string[] = []
-  if (queues.length === 0) wrong.push('queues: none given')
+  if (queues?.length === 0) wrong.push('queues: none given')
   if (!isWholeWithin(slots, 1, 10_000)) wrong.push('slots: not a whole number from 1 to 10,000')
   if (!isWholeWithin(maxStuck, 1, 10_000)) wrong.push('maxStuck: not a whole number from 1 to 10,000')
   if (pollWaitMs > 60_000) wrong.push('pollWait: over 60 s')
   if (wrong.length > 0) throw new RangeError(wrong.join('; '))
   return Object.freeze({
-    queues: Object.freeze([...queues]),
+    queues: queues === null ? null : Object.freeze([...queues]),
     slots,
     name: options.name ?? `${hostname()}-${process.pid}`,
     host: hostname(),

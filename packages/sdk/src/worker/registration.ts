@@ -1,11 +1,13 @@
 import { Backoff, pause } from '../backoff.js'
+import type { TaskDefinition } from '../define-task.js'
 import { DulyApiError } from '../errors.js'
 import type { WorkerApi } from './api.js'
 import type { ResolvedWorkerOptions } from './options.js'
 import { Session } from './session.js'
+import type { WireRegistration } from './wire.js'
 
 export interface RegistrationOptions {
-  readonly taskTypes: readonly string[]
+  readonly definitions: readonly TaskDefinition<unknown, unknown, unknown, unknown>[]
   readonly signal: AbortSignal
   /** Whether an answer that no repetition mends (401, 400 …) ends the tries: at the first start, not after years of service. */
   readonly givesUp: boolean
@@ -28,7 +30,7 @@ export async function register(
   const backoff = new Backoff({ baseMs: 200, capMs: LONGEST_DELAY_MS, floorMs: 20 })
   for (;;) {
     try {
-      return new Session(await api.register(registrationOf(worker, options.taskTypes), options.signal))
+      return new Session(await api.register(registrationOf(worker, options.definitions), options.signal))
     } catch (error) {
       options.signal.throwIfAborted()
       options.trouble(error)
@@ -38,13 +40,16 @@ export async function register(
   }
 }
 
-function registrationOf(worker: ResolvedWorkerOptions, taskTypes: readonly string[]) {
+function registrationOf(
+  worker: ResolvedWorkerOptions,
+  definitions: RegistrationOptions['definitions'],
+): WireRegistration {
   return {
     name: worker.name,
     host: worker.host,
     version: worker.version,
-    queues: worker.queues,
-    task_types: taskTypes,
+    queues: worker.queues ?? [...new Set(definitions.map(({ defaults }) => defaults.queue ?? 'default'))],
+    task_types: definitions.map(({ type }) => type),
     slots: worker.slots,
     heartbeat_seconds: worker.heartbeatMs === undefined ? undefined : worker.heartbeatMs / 1_000,
   }

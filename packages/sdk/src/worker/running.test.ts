@@ -49,6 +49,16 @@ it('registers with what it serves', async () => {
   })
 })
 
+it('serves the queues of its definitions unless it is told others', async () => {
+  await bench
+    .worker()
+    .handle(defineTask('a', { queue: 'mail' }), () => null)
+    .handle(defineTask('b', { queue: 'mail' }), () => null)
+    .handle('c', () => null)
+    .start()
+  expect(bench.broker.server.callsTo('/workers')[0]?.body.queues).toEqual(['mail', 'default'])
+})
+
 it('never holds more leases than slots, and uses them all', async () => {
   const ids = Array.from({ length: 200 }, (_, n) => bench.broker.push('n', n))
   await bench

@@ -163,7 +163,7 @@ export class Worker extends EventEmitter<WorkerEvents> {
 
   async #connect(givesUp: boolean): Promise<void> {
     const session = await register(this.#api, this.#options, {
-      taskTypes: [...this.#registered.keys()],
+      definitions: [...this.#registered.values()].map(({ definition }) => definition),
       signal: this.#stopping.signal,
       givesUp,
       trouble: (error) => this.#tellTrouble(error),
