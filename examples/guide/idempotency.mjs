@@ -6,7 +6,7 @@ const charge = defineTask('charge', { queue: 'guide-idempotency', retry: { limit
 const payments = new Map() // stands for a payment service that knows idempotency keys
 
 const duly = new Duly()
-const worker = new Worker(duly, { queues: ['guide-idempotency'] })
+const worker = new Worker(duly)
 worker.handle(charge, async ({ cents }, { attempt, idempotencyKey }) => {
   if (!payments.has(idempotencyKey)) payments.set(idempotencyKey, cents)
   if (attempt === 1) throw new Error('the answer of the payment service got lost')

@@ -6,7 +6,7 @@ const retry = { limit: 3, backoff: 'exponential', delay: '100ms', maxDelay: '10s
 const order = defineTask('order', { queue: 'guide-retries', retry, timeout: '500ms' })
 
 const duly = new Duly()
-const worker = new Worker(duly, { queues: ['guide-retries'], classifyError: classifyHttpError })
+const worker = new Worker(duly, { classifyError: classifyHttpError })
 worker.handle(order, async ({ kind }, context) => {
   switch (kind) {
     case 'flaky': // an ordinary error: tried again after the drawn delay
