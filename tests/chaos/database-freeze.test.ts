@@ -20,10 +20,12 @@ test('a database that hangs for longer than a lease costs nobody a task', { time
   while (load.accepted < 100) await delay(20)
 
   postgres.freeze()
-  await delay(frozenMs)
+  await delay(1_000)
+  const acceptedBefore = load.accepted
+  await delay(frozenMs - 1_000)
+  expect(load.accepted).toBe(acceptedBefore)
   postgres.thaw()
   const thawedAt = Date.now()
-  const acceptedBefore = load.accepted
   while (load.accepted < acceptedBefore + 20 && Date.now() < thawedAt + 15_000) await delay(20)
   expect(Date.now() - thawedAt).toBeLessThan(10_000)
   await delay(2_000)

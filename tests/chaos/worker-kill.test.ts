@@ -13,7 +13,7 @@ test('a task whose worker is killed runs elsewhere within 20 s at default settin
   await client.submit(submissionOf('work', 'task', { first_ms: 60_000, work_ms: 10 }))
   const first = await scenario.untilHandler(({ event }) => event === 'start')
   // A grant that was never acknowledged would count as undelivered, not as a crash.
-  await scenario.untilRow('select id from worker_sessions where received > 0')
+  await scenario.untilRow('select session from session_grants where received > 0')
   const killedAt = Date.now()
   await workers.find(({ pid }) => pid === first.pid)?.kill('SIGKILL')
 

@@ -21,8 +21,12 @@ test('a worker that is paused past its lease cannot finish its tasks when it com
   for (const mark of 'abcdef') await scenario.untilHandler((record) => record.mark === mark && record.event === 'start')
 
   paused.signal('SIGSTOP')
+  const pausedAt = Date.now()
   const other = scenario.addWorker(QUICK)
   await scenario.untilDrained()
+  const second = scenario.handlerLog.find(({ lease }) => lease.attempt === 2)
+  // The frozen worker's poll is still open, and must not stand in the way of the living one.
+  expect((second?.at ?? 0) - pausedAt).toBeLessThan(10_000)
   const before = await scenario.query('select id, status, attempt, token, result from outcomes order by id')
   expect(before).toHaveLength(6)
 
@@ -33,7 +37,9 @@ test('a worker that is paused past its lease cannot finish its tasks when it com
     )
     if ('abc'.includes(mark)) expect(end).toMatchObject({ left: 'threw', aborted: true, lease: { attempt: 1 } })
   }
-  // It works on under a session of its own: a task that only it can take.
+  // The other one was healthy all the time, and kept its session.
+  expect(other.output.filter((line) => line.includes('registered as'))).toHaveLength(1)
+  // The paused one works on under a session of its own: a task that only it can take.
   await other.kill('SIGTERM')
   await client.submit(submissionOf('succeed', 'g'))
   await scenario.untilHandler((record) => record.mark === 'g' && record.pid === paused.pid)

@@ -40,8 +40,8 @@ from open_tasks where session is not null and crashes > 0
 group by session having count(*) > 1;
 
 -- invariant: no grant has a number that its session has not given yet
-select o.id as subject, concat('grant ', o.grant_no, ', last given ', s.last_grant) as detail
-from open_tasks o join worker_sessions s on s.id = o.session where o.grant_no > s.last_grant;
+select o.id as subject, concat('grant ', o.grant_no, ', last given ', n.last_grant) as detail
+from open_tasks o join session_grants n on n.session = o.session where o.grant_no > n.last_grant;
 
 -- invariant: the dead letters are the dead tasks that nobody discarded
 select coalesce(u.id, d.task_id) as subject, concat('dead: ', u.id is not null, ', letter: ', d.task_id is not null) as detail

@@ -18,8 +18,9 @@ insert into tasks (id, tenant, task_type, queue, priority, created_at, max_retri
 select sample(n), 'acme', 'x', 'default', 2, ${at(-10)}, 3, 'fixed', 'none', 0, 0, 1000, '{"mark":"m","plan":"succeed"}',
   case when n in (1, 5) then 'key-' || n end
 from generate_series(1, 6) as n;
-insert into worker_sessions (id, name, queues, task_types, slots, heartbeat_ms, lease_ms, registered_at, beat_at, live_until, last_grant)
-values (sample(100), 'w', '{}', '{}', 2, 5000, 15000, ${at(-9)}, now(), ${at(1)}, 3);
+insert into worker_sessions (id, name, queues, task_types, slots, heartbeat_ms, lease_ms, registered_at, beat_at, live_until)
+values (sample(100), 'w', '{}', '{}', 2, 5000, 15000, ${at(-9)}, now(), ${at(1)});
+insert into session_grants (session, last_grant) values (sample(100), 3);
 insert into open_tasks (id, partition, status, tenant, queue, task_type, priority, timeout_ms, ready_at, due_at, wake_at)
 values (sample(1), 5, 'PENDING', 'acme', 'default', 'x', 2, 1000, now(), null, null),
        (sample(2), 5, 'SCHEDULED', 'acme', 'default', 'x', 2, 1000, null, ${at(5)}, ${at(5)});
@@ -79,7 +80,7 @@ const damages: Readonly<Record<string, readonly string[]>> = {
     `update open_tasks set status = 'RUNNING', attempt = 1, crashes = 1, session = sample(100), token = 1, grant_no = 1, started_at = now(),
        deadline_at = ${at(1)}, wake_at = ${at(1)} where id = sample(2)`,
   ],
-  'no grant has a number that its session has not given yet': ['update worker_sessions set last_grant = 2'],
+  'no grant has a number that its session has not given yet': ['update session_grants set last_grant = 2'],
   'the dead letters are the dead tasks that nobody discarded': [
     'delete from dead_letters',
     'update outcomes set discarded_at = now() where id = sample(4)',
