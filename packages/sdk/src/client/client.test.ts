@@ -194,6 +194,18 @@ describe('a handle', () => {
     expect(server.calls.slice(1).map(({ path }) => path)).toEqual(Array(3).fill('/api/v1/tasks/task-1?wait_seconds=30'))
   })
 
+  it('waits on through an outage that outlasts the retries, but not through a refusal', async () => {
+    const { duly } = await clientOf(
+      (call, n) => (call.method === 'POST' ? ACCEPTED : n < 6 ? BUSY : record('SUCCEEDED')),
+      {
+        retries: 1,
+      },
+    )
+    expect(await (await duly.submit('x')).result()).toBeNull()
+    const wrong = await clientOf((call) => (call.method === 'POST' ? ACCEPTED : problem(404, 'not_found')))
+    await expect((await wrong.duly.submit('x')).result()).rejects.toMatchObject({ code: 'not_found' })
+  })
+
   it('throws when the task ends without a result', async () => {
     const error = { class: 'SmtpError', message: 'no such host', stack: null }
     const { duly } = await clientOf((call) => (call.method === 'POST' ? ACCEPTED : record('DEAD', { error })))

@@ -11,7 +11,7 @@ export interface DulyOptions {
   readonly maxSockets?: number
   /** Longest silence of the server on a request, waits apart; 30 s unless given. */
   readonly timeout?: Duration
-  /** Tries after the first one, of requests that are safe to repeat; 6 unless given. */
+  /** Tries after the first one, of requests that are safe to repeat; 8 unless given. */
   readonly retries?: number
   /** Certificates and the like, for `https:` addresses. */
   readonly tls?: AgentOptions
@@ -29,7 +29,7 @@ export interface ResolvedOptions {
 /** @throws RangeError naming every option that is wrong */
 export function resolveOptions(options: DulyOptions): ResolvedOptions {
   const url = options.url ?? process.env.DULY_URL ?? 'http://127.0.0.1:7070'
-  const { maxSockets = 128, retries = 6 } = options
+  const { maxSockets = 128, retries = 8 } = options
   const wrong: string[] = []
   if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')) wrong.push(`url: not an http address: ${url}`)
   if (!Number.isInteger(maxSockets) || maxSockets < 1) wrong.push('maxSockets: not a positive integer')

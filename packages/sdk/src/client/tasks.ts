@@ -1,5 +1,7 @@
+import { Backoff, pause } from '../backoff.js'
 import type { TaskDefinition } from '../define-task.js'
 import { toMs } from '../duration.js'
+import { DulyApiError, DulyConnectionError } from '../errors.js'
 import type { HttpClient } from './http.js'
 import {
   type AttemptRecord,
@@ -32,6 +34,15 @@ export function batchItem<PayloadIn>(
 
 /** Longest single wait, s: safely below the server's limit (60) and the patience of proxies. */
 const LONGEST_WAIT_SECONDS = 30
+
+/** How long a wait goes on without any answer, ms. */
+const LONGEST_OUTAGE_MS = 60_000
+
+/** An error that an outage makes, and that may pass with it. */
+function isPassing(error: unknown): boolean {
+  if (error instanceof DulyConnectionError) return error.code !== 'ABORTED'
+  return error instanceof DulyApiError && error.retryable
+}
 
 /** `duly.tasks`: the calls on one-time tasks. */
 export class Tasks {
@@ -104,14 +115,28 @@ export class Tasks {
     return fromWire(answer.body) as TaskRecord
   }
 
-  /** The record once the task is finished; or as it stands when `timeout` is over. */
+  /**
+   * The record once the task is finished; or as it stands when `timeout` is over. Waits on through an outage of the server
+   * of up to a minute.
+   */
   async wait(id: string, options: WaitOptions = {}): Promise<TaskRecord> {
-    const end = performance.now() + (options.timeout === undefined ? Number.POSITIVE_INFINITY : toMs(options.timeout))
-    const signal = options.signal === undefined ? {} : { signal: options.signal }
+    const { signal, timeout } = options
+    const end = performance.now() + (timeout === undefined ? Number.POSITIVE_INFINITY : toMs(timeout))
+    const backoff = new Backoff({ baseMs: 200, capMs: 2_000, floorMs: 20 })
+    let heardAt = performance.now()
     for (;;) {
       const leftSeconds = Math.max(0, end - performance.now()) / 1_000
-      const record = await this.get(id, { waitSeconds: Math.min(LONGEST_WAIT_SECONDS, leftSeconds), ...signal })
-      if (isFinished(record.status) || performance.now() >= end) return record
+      const waitSeconds = Math.min(LONGEST_WAIT_SECONDS, leftSeconds)
+      try {
+        const record = await this.get(id, signal === undefined ? { waitSeconds } : { waitSeconds, signal })
+        heardAt = performance.now()
+        if (isFinished(record.status) || heardAt >= end) return record
+        backoff.reset()
+      } catch (error) {
+        const now = performance.now()
+        if (!isPassing(error) || now >= end || now - heardAt > LONGEST_OUTAGE_MS) throw error
+        await pause(backoff.next(), signal)
+      }
     }
   }
 
