@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -10,6 +10,7 @@ let dev: DevProcess
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'duly-dev-'))
+  await chmod(folder, 0o755) // run by root, PostgreSQL's own user must be able to pass through
   dev = await DevProcess.start(join(folder, 'data'))
 })
 

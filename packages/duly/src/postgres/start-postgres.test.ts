@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isAlive } from './postmaster-file.js'
 import { probe } from './probe.js'
 import { type EmbeddedPostgres, startPostgres } from './start-postgres.js'
@@ -19,11 +19,17 @@ beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'duly-postgres-'))
 })
 
-afterEach(() => rm(dataDir, { recursive: true, force: true }))
+/** What a test started, to be undone in the opposite order, before its folder goes. */
+const undoes: (() => Promise<void>)[] = []
+
+afterEach(async () => {
+  for (const undo of undoes.splice(0).reverse()) await undo()
+  await rm(dataDir, { recursive: true, force: true })
+})
 
 async function start(options: Partial<Parameters<typeof startPostgres>[0]> = {}): Promise<EmbeddedPostgres> {
   const postgres = await startPostgres({ dataDir, ...options })
-  onTestFinished(() => postgres.stop('immediate'))
+  undoes.push(() => postgres.stop('immediate'))
   return postgres
 }
 
@@ -77,7 +83,7 @@ describe('a fresh data folder', () => {
 describe('a server that runs already', () => {
   it('is shared, and left to the process that started it', async () => {
     const other = await startElsewhere(dataDir)
-    onTestFinished(() => other.kill())
+    undoes.push(() => other.end())
     const ours = await start()
     expect(ours).toMatchObject({ reused: true, pid: other.told.pid, port: other.told.port })
     await ours.stop()
@@ -147,7 +153,7 @@ describe('who runs it', () => {
     if (isRoot) await chown(dataDir, NOBODY, NOBODY)
     const prefix = isRoot ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', '--'] : []
     const other = await startElsewhere(dataDir, { prefix })
-    onTestFinished(() => other.kill())
+    undoes.push(() => other.end())
     expect((await stat(join(dataDir, 'postgres'))).uid).toBe(isRoot ? NOBODY : process.getuid?.())
     expect(await query(other.told.url, 'SELECT 1')).toBe(1)
   })
@@ -161,7 +167,7 @@ describe('clear words', () => {
   it('for a port that is taken', async () => {
     const first = await start()
     const other = await mkdtemp(join(tmpdir(), 'duly-postgres-'))
-    onTestFinished(() => rm(other, { recursive: true, force: true }))
+    undoes.push(() => rm(other, { recursive: true, force: true }))
     await expect(start({ dataDir: other, port: first.port })).rejects.toThrow(`Port ${first.port} is taken`)
   })
 

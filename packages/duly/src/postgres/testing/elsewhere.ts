@@ -17,6 +17,8 @@ export interface Elsewhere {
   readonly told: Told
   /** The next line it prints. */
   line(): Promise<string>
+  /** Has it stop the server and end. */
+  end(): Promise<void>
   /** Kills it without a word to anyone, and waits until it is gone. */
   kill(): Promise<void>
 }
@@ -58,10 +60,11 @@ export async function startElsewhere(
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })[Symbol.asyncIterator]()
   const line = async () => String((await lines.next()).value)
   const told: Told = JSON.parse(await line())
-  const kill = async () => {
+  const signal = async (name: NodeJS.Signals) => {
+    if (child.exitCode !== null || child.signalCode !== null) return
     const ended = once(child, 'exit')
-    child.kill('SIGKILL')
+    child.kill(name)
     await ended
   }
-  return { child, told, line, kill }
+  return { child, told, line, end: () => signal('SIGTERM'), kill: () => signal('SIGKILL') }
 }
