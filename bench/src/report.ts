@@ -47,17 +47,15 @@ export function summarise(results: readonly LineResult[], { lines }: Pick<Option
   })
 }
 
-/** The summary as text: one column a line, one row a figure, `median (least–most)`. */
+/** The summary as a Markdown table, readable as it stands: one column a line, one row a figure, `median (least–most)`. */
 export function table(summaries: readonly LineSummary[]): string {
   const names = Object.keys(figures).filter((name) => summaries.some((summary) => summary.figures[name] !== undefined))
+  const head = ['', ...summaries.map(({ line }) => line)]
   const rows = names.map((name) => [name, ...summaries.map((summary) => cell(summary.figures[name]))])
-  const all = [['', ...summaries.map(({ line }) => line)], ...rows]
-  const widths = all[0]?.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0))) ?? []
-  return all.map((row) => row.map((text, column) => pad(text, widths[column] ?? 0, column)).join('  ')).join('\n')
-}
-
-function pad(text: string, width: number, column: number): string {
-  return column === 0 ? text.padEnd(width) : text.padStart(width)
+  const widths = head.map((_, column) => Math.max(3, ...[head, ...rows].map((row) => row[column]?.length ?? 0)))
+  const line = (row: readonly string[]) =>
+    `| ${row.map((text, column) => text.padEnd(widths[column] ?? 0)).join(' | ')} |`
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n')
 }
 
 function cell(spread: Spread | undefined): string {
