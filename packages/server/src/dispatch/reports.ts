@@ -1,6 +1,6 @@
 import { type Clock, decodeLease, gates, judgeFailure, judgeSnooze, type Uuid } from '@duly/domain'
 import { Batcher } from '../base/batcher.js'
-import type { Report, ReportResult } from '../model.js'
+import type { AttemptOutcome, Report, ReportResult } from '../model.js'
 import type { AttemptStore, Fence, Finish, Judged, Landed, Reopen } from '../store/attempt-store.js'
 import type { Attempts } from './attempts.js'
 import { sessionActor } from './profile.js'
@@ -69,20 +69,18 @@ export class Reports {
       if (reopens.length > 0) note(await this.#options.attempts.reopen(reopens))
     }
     const missing = items.filter((item) => !landed.has(fenceKey(item.fence)))
-    const repeated = missing.length > 0 ? await this.#repeated(missing) : new Map<string, ReportResult>()
+    const ended = missing.length > 0 ? await this.#options.store.ended(missing.map((item) => item.fence)) : []
+    const repeated = new Map(ended.map((end) => [fenceKey(end), end]))
     this.#options.onBatch?.(items.length, this.#options.clock.monotonicMs() - beganMs)
-    return items.map(({ fence }) => {
+    return items.map(({ fence, report }) => {
       const { id } = fence
       const done = landed.get(fenceKey(fence))
       if (done) return { id, accepted: true, status: done.status }
-      return repeated.get(fenceKey(fence)) ?? { id, accepted: false, code: 'lease_lost' }
+      // a report whose first answer was lost is answered as it was then
+      const end = repeated.get(fenceKey(fence))
+      if (end && isAlike(report, end.outcome)) return { id, accepted: true, status: end.status }
+      return { id, accepted: false, code: 'lease_lost' }
     })
-  }
-
-  /** A report whose first answer was lost is answered as it was then. */
-  async #repeated(items: readonly Item[]): Promise<Map<string, ReportResult>> {
-    const ended = await this.#options.store.ended(items.map((item) => item.fence))
-    return new Map(ended.map((end) => [fenceKey(end), { id: end.id, accepted: true, status: end.status }]))
   }
 
   async #judge(items: readonly Item[]): Promise<{ finishes: Finish[]; reopens: Reopen[] }> {
@@ -148,6 +146,12 @@ export class Reports {
 
 /** Reports of one batch may speak for different attempts of one task; only the whole fence tells them apart. */
 const fenceKey = ({ id, session, attempt, token }: Fence): string => `${id} ${session} ${attempt} ${token}`
+
+/** Whether this report can have ended the attempt so; another word on an attempt that has ended comes too late. */
+function isAlike(report: Report, outcome: AttemptOutcome): boolean {
+  if (report.outcome === 'failed') return outcome === (report.timedOut ? 'timed_out' : 'failed')
+  return outcome === report.outcome || (report.outcome === 'cancelled' && outcome === 'failed')
+}
 
 /** Only a task whose cancellation was asked for can end cancelled; a worker that gives up by itself has failed. */
 function cancelled(base: ReturnType<typeof baseOf>, row: Judged): Finish {

@@ -1,5 +1,5 @@
 import { type Backoff, type Jitter, statusGuard, type TaskStatus, type Uuid } from '@duly/domain'
-import type { TaskError } from '../model.js'
+import type { AttemptOutcome, TaskError } from '../model.js'
 import { byKey, type Database, type Statement } from './database.js'
 import { bigintArray, int4Array, int8Array, textArray, uuidArray } from './params.js'
 
@@ -91,6 +91,8 @@ export interface Judged {
 
 /** An attempt that its worker ended before, as a repeated report finds it. */
 export interface EndedAttempt extends Fence {
+  /** How the attempt ended. */
+  readonly outcome: AttemptOutcome
   readonly status: TaskStatus
 }
 
@@ -267,11 +269,12 @@ limit $2`,
 const readEnded: Statement = {
   name: 'read_ended',
   text: `
-select i.id, i.session, i.attempt, i.token, coalesce(u.status, o.status, v.status) as status
+select i.id, i.session, i.attempt, i.token, coalesce(u.status, o.status, v.status) as status,
+  coalesce(f.outcome, 'succeeded') as outcome
 from unnest($1::uuid[], $2::uuid[], $3::integer[], $4::bigint[]) as i (id, session, attempt, token)
 left join lateral (select u.id, u.status from outcomes u
   where u.id = i.id and u.session = i.session and u.attempt = i.attempt and u.token = i.token limit 1) u on true
-left join lateral (select f.task_id from failed_attempts f
+left join lateral (select f.task_id, f.outcome from failed_attempts f
   where f.task_id = i.id and f.attempt = i.attempt and f.session = i.session and f.token = i.token
     and f.outcome not in ('lost', 'undelivered') limit 1) f on true
 left join lateral (select o.status from open_tasks o where o.id = f.task_id limit 1) o on true
