@@ -133,7 +133,6 @@ export class TestNode {
     const tasks = await this.stores.queue.take({
       takes: [{ lane: { ...defaultLane, ...lane }, sessions: Array<Uuid>(count).fill(state.row.id), fromMs: 0 }],
       taskTypes: null,
-      received: new Map([[state.row.id, state.received]]),
       token: randomToken(),
     })
     const grants = tasks.map(({ grant }) => grant)
