@@ -253,11 +253,15 @@ create table worker_sessions (
   draining boolean not null default false,
   ended_at timestamptz,
   end_reason text,
-  -- grants are numbered within the session; received is the highest that the worker acknowledged
-  last_grant integer not null default 0,
-  received integer not null default 0,
   lag_ms real,
   rss_bytes bigint
+) with (fillfactor = 50, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0.1);
+-- Grants are numbered within a session; received is the highest that the worker acknowledged. Apart from the session, so that
+-- a heartbeat never waits for a claim under way.
+create table session_grants (
+  session uuid primary key,
+  last_grant integer not null default 0,
+  received integer not null default 0
 ) with (fillfactor = 50, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0.1);
 create index worker_sessions_live on worker_sessions (id) where ended_at is null;
 

@@ -15,7 +15,7 @@ export interface SessionsOptions {
   /** Called when a session is gone for this node: its polls are answered and its promises end. */
   readonly onLost: (state: SessionState) => void
   /** Called when the store has given grants that this node never saw. */
-  readonly onGap: (state: SessionState) => void
+  readonly onGap: (state: SessionState, lastGrant: number) => void
 }
 
 interface Beating {
@@ -31,6 +31,7 @@ interface BeatResult {
 /** Sessions kept in memory at most; beyond, the ones without an open poll are forgotten and loaded again when needed. */
 const maxStates = 20_000
 const maxTold = 10_000
+const maxConfirmed = 200
 
 /** Live sessions as this node knows them, and their heartbeats. */
 export class Sessions {
@@ -77,6 +78,16 @@ export class Sessions {
     return loading
   }
 
+  /**
+   * Asks the store about sessions of which it was silent for half a lease, some at a time: a worker that died with its poll
+   * open must not keep slots, and one that beats over another node may have been given grants there.
+   */
+  async confirm(states: Iterable<SessionState>): Promise<void> {
+    const nowMs = this.#options.clock.monotonicMs()
+    const silent = [...states].filter((state) => nowMs - state.confirmedAtMs > state.row.leaseMs / 2)
+    await Promise.allSettled(silent.slice(0, maxConfirmed).map((state) => this.require(state.row.id)))
+  }
+
   known(id: Uuid): SessionState | undefined {
     return this.#states.get(id)
   }
@@ -96,12 +107,9 @@ export class Sessions {
     this.#unsaved.set(state.row.id, received)
   }
 
-  /** Writes acknowledgements that no other write carried; once a second. */
-  async saveAcknowledgements(): Promise<void> {
-    if (this.#unsaved.size === 0) return
-    const unsaved = [...this.#unsaved]
-    this.#unsaved.clear()
-    await this.#options.store.acknowledge(unsaved)
+  /** Writes the acknowledgements that no beat has written yet; once a second. */
+  saveAcknowledgements(): Promise<void> {
+    return this.#saveAcknowledgements(this.#unsaved.keys())
   }
 
   /** Keeps the session alive; held open until there is something to say, at most `waitMs`. */
@@ -147,12 +155,18 @@ export class Sessions {
       throw sessionLost(id)
     }
     if (known) {
-      known.confirmedAtMs = this.#options.clock.monotonicMs()
+      this.#confirm(known, row.lastGrant)
       return known
     }
     const state = new SessionState(row, this.#profile(row), this.#confirmed(row.received))
     this.#remember(state)
     return state
+  }
+
+  /** The store says that the session lives and has been given grants up to `lastGrant`. */
+  #confirm(state: SessionState, lastGrant: number): void {
+    state.confirmedAtMs = this.#options.clock.monotonicMs()
+    if (state.promised === 0 && state.grants.hasGap(lastGrant)) this.#options.onGap(state, lastGrant)
   }
 
   #confirmed(received: number): { received: number; confirmedAtMs: number } {
@@ -181,26 +195,38 @@ export class Sessions {
   }
 
   async #beatAll(beats: readonly Beating[]): Promise<BeatResult[]> {
-    const { store, clock } = this.#options
+    const { store } = this.#options
     const answers = new Map<Uuid, BeatAnswer>()
     const rows = beats.map(({ state, request: { lagMs, rssBytes } }) => ({
       session: state.row.id,
-      received: state.received,
       lagMs,
       rssBytes,
     }))
     for (const answer of await store.beat([...new Map(rows.map((row) => [row.session, row])).values()])) {
       answers.set(answer.session, answer)
     }
+    // an acknowledgement that a beat brings is durable before the beat is answered: a suspect starts only then
+    await this.#saveAcknowledgements(answers.keys())
     const held = groupBy(answers.size > 0 ? await store.held([...answers.keys()]) : [], (lease) => lease.session)
     return beats.map(({ state }) => {
       const answer = answers.get(state.row.id) ?? null
-      if (answer) {
-        state.confirmedAtMs = clock.monotonicMs()
-        this.#unsaved.delete(state.row.id)
-        if (state.promised === 0 && state.grants.hasGap(answer.lastGrant)) this.#options.onGap(state)
-      }
+      if (answer) this.#confirm(state, answer.lastGrant)
       return { answer, held: held.get(state.row.id) ?? [] }
+    })
+  }
+
+  async #saveAcknowledgements(sessions: Iterable<Uuid>): Promise<void> {
+    const received: [Uuid, number][] = []
+    for (const session of [...sessions]) {
+      const grant = this.#unsaved.get(session)
+      if (grant === undefined) continue
+      received.push([session, grant])
+      this.#unsaved.delete(session)
+    }
+    if (received.length === 0) return
+    await this.#options.store.acknowledge(received).catch((error: unknown) => {
+      for (const [session, grant] of received) if (!this.#unsaved.has(session)) this.#unsaved.set(session, grant)
+      throw error
     })
   }
 
@@ -215,8 +241,9 @@ export class Sessions {
       .filter((lease) => lease.cancelReason !== null)
       .map((lease) => ({ lease: encodeLease(lease), reason: lease.cancelReason ?? 'cancel_requested' }))
     if (state.told.size > maxTold) state.told.clear()
-    let isNews = answer.draining && !state.row.draining
-    for (const lease of [...lost, ...cancel.map((entry) => entry.lease)]) {
+    const drain = answer.draining ? ['drain'] : []
+    let isNews = false
+    for (const lease of [...drain, ...lost, ...cancel.map((entry) => entry.lease)]) {
       if (!state.told.has(lease)) isNews = true
       state.told.add(lease)
     }

@@ -14,8 +14,6 @@ export interface TakeRequest {
   readonly takes: readonly LaneTake[]
   /** Only tasks of these types; null: all. */
   readonly taskTypes: readonly string[] | null
-  /** Highest grant that each session acknowledged. */
-  readonly received: ReadonlyMap<Uuid, number>
   /** Random 62-bit base of the fences of this take. */
   readonly token: bigint
 }

@@ -1,6 +1,7 @@
 import type { Uuid } from '@duly/domain'
 import type pg from 'pg'
 import type { NewTask, Submitted } from '../model.js'
+import { grantTo } from '../queue/postgres/claim-sql.js'
 import type { Database, Statement } from './database.js'
 import {
   bigintArray,
@@ -60,10 +61,7 @@ const insertTasks: Statement = {
   text: `
 with input as materialized (select * from ${columns}),
 granted as materialized (
-  update worker_sessions s set last_grant = s.last_grant + 1
-  where s.id = any($25::uuid[]) and s.ended_at is null and not s.draining
-    and s.live_until > (select duly_judged_now())
-  returning s.id, s.last_grant
+  ${grantTo('$25::uuid[]')}
 ),
 judged as (
   select i.*, coalesce(i.scheduled_at, now() + i.delay_ms * interval '1 millisecond') as due, g.last_grant

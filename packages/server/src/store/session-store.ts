@@ -27,7 +27,6 @@ export interface NewSession extends Omit<SessionRow, 'draining' | 'lastGrant' | 
 
 export interface Beat {
   readonly session: Uuid
-  readonly received: number
   readonly lagMs: number | null
   readonly rssBytes: number | null
 }
@@ -54,6 +53,7 @@ const isLive = `s.ended_at is null and s.live_until > (select duly_judged_now())
 const register: Statement = {
   name: 'register_session',
   text: `
+with grants as (insert into session_grants (session) values ($1))
 insert into worker_sessions (id, name, host, version, queues, task_types, tenant, slots, heartbeat_ms, lease_ms,
   registered_at, beat_at, live_until)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now(), now(), now() + $10::integer * interval '1 millisecond')`,
@@ -63,8 +63,8 @@ const load: Statement = {
   name: 'load_session',
   text: `
 select s.id, s.name, s.queues, s.task_types as "taskTypes", s.tenant, s.slots, s.heartbeat_ms as "heartbeatMs",
-  s.lease_ms as "leaseMs", s.draining, s.last_grant as "lastGrant", s.received
-from worker_sessions s where s.id = $1 and ${isLive}`,
+  s.lease_ms as "leaseMs", s.draining, n.last_grant as "lastGrant", n.received
+from worker_sessions s join session_grants n on n.session = s.id where s.id = $1 and ${isLive}`,
 }
 
 /** One small write keeps all leases of a session alive, however many tasks it runs. A dead session is never revived. */
@@ -73,18 +73,18 @@ const beat: Statement = {
   text: `
 update worker_sessions s
 set beat_at = now(), live_until = greatest(s.live_until, now() + s.lease_ms * interval '1 millisecond'),
-  received = greatest(s.received, b.received), lag_ms = b.lag_ms, rss_bytes = b.rss_bytes
-from unnest($1::uuid[], $2::integer[], $3::real[], $4::bigint[]) as b (id, received, lag_ms, rss_bytes)
+  lag_ms = b.lag_ms, rss_bytes = b.rss_bytes
+from unnest($1::uuid[], $2::real[], $3::bigint[]) as b (id, lag_ms, rss_bytes)
 where s.id = b.id and ${isLive}
-returning s.id as session, s.last_grant as "lastGrant", s.draining`,
+returning s.id as session, (select n.last_grant from session_grants n where n.session = s.id) as "lastGrant", s.draining`,
 }
 
 const acknowledge: Statement = {
   name: 'acknowledge',
   text: `
-update worker_sessions s set received = greatest(s.received, a.received)
+update session_grants n set received = a.received
 from unnest($1::uuid[], $2::integer[]) as a (id, received)
-where s.id = a.id and s.ended_at is null and s.received < a.received`,
+where ${byKey('n.session', 'a.id')} and n.received < a.received`,
 }
 
 const held: Statement = {
@@ -109,6 +109,11 @@ with c as materialized (
   returning o.*
 )
 select ${takenColumns} from c ${takenJoins}`,
+}
+
+const drain: Statement = {
+  name: 'drain_session',
+  text: `update worker_sessions set draining = true where id = $1 and ended_at is null`,
 }
 
 /** Ends a session at the worker's own wish. What it still holds is released by the caller before. */
@@ -165,7 +170,6 @@ export class SessionStore {
     const ordered = [...beats].sort((a, b) => (a.session < b.session ? -1 : 1))
     return this.#database.hot<BeatAnswer>(beat, [
       uuidArray(ordered.map((b) => b.session)),
-      int4Array(ordered.map((b) => b.received)),
       float4Array(ordered.map((b) => b.lagMs)),
       int8Array(ordered.map((b) => b.rssBytes)),
     ])
@@ -186,6 +190,11 @@ export class SessionStore {
   async repeat(session: Uuid, received: number): Promise<TakenTask[]> {
     const rows = await this.#database.hot<TakenRow>(repeat, [session, received, this.#graceMs])
     return rows.map(takenFromRow)
+  }
+
+  /** The session is granted nothing more; what is under way has been granted when this resolves. */
+  async drain(session: Uuid): Promise<void> {
+    await this.#database.query(drain, [session])
   }
 
   /** False when it had ended before. */

@@ -1,6 +1,6 @@
 import { statusGuard, type Uuid } from '@duly/domain'
 import type { TakenTask } from '../queue/port.js'
-import { takenColumns, takenJoins } from '../queue/postgres/claim-sql.js'
+import { grantTo, takenColumns, takenJoins } from '../queue/postgres/claim-sql.js'
 import { type TakenRow, takenFromRow } from '../queue/postgres/ready-queue.js'
 import { byKey, type Database, type Statement } from './database.js'
 import { bigintArray, int2Array, uuidArray } from './params.js'
@@ -57,9 +57,7 @@ const promote: Statement = {
   name: 'promote',
   text: `
 with granted as materialized (
-  update worker_sessions s set last_grant = s.last_grant + 1
-  where s.id = any ($4::uuid[]) and s.ended_at is null and not s.draining and s.live_until > (select duly_judged_now())
-  returning s.id, s.last_grant
+  ${grantTo('$4::uuid[]')}
 ),
 due as materialized (
   select o.id, i.session, i.token, g.last_grant

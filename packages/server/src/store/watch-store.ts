@@ -49,8 +49,9 @@ with recursive holder as (
   select (select o.session from open_tasks o where o.session > h.session order by o.session limit 1)
   from holder h where h.session is not null
 )
-select h.session as id, s.name, coalesce(s.draining, false) as draining, coalesce(s.received, 0) as received
+select h.session as id, s.name, coalesce(s.draining, false) as draining, coalesce(n.received, 0) as received
 from holder h left join worker_sessions s on ${byKey('s.id', 'h.session')}
+left join session_grants n on ${byKey('n.session', 'h.session')}
 where h.session is not null and (s.id is null or s.ended_at is not null or s.live_until <= (select duly_judged_now()))
 limit 1000`,
 }

@@ -18,6 +18,17 @@ export const takenJoins = `
   left join lateral (select g.checkpoint from task_progress g where g.task_id = c.id and c.attempt > 1 limit 1) p on true`
 
 /**
+ * Counts a grant up for those of the sessions that live, and answers its number. The row is the session's own for this: claims
+ * and hand-offs of one session wait for each other, its heartbeats wait for neither.
+ */
+export const grantTo = (sessions: string): string => `
+  update session_grants n set last_grant = n.last_grant + 1
+  from worker_sessions s
+  where n.session = any (${sessions}) and s.id = n.session and s.ended_at is null and not s.draining
+    and s.live_until > (select duly_judged_now())
+  returning n.session as id, n.last_grant`
+
+/**
  * The claim: for each wanted lane the earliest ready tasks that nobody else holds (I9), given to the sessions named for
  * them, one compare-and-set a task. The session must live in the same statement; the number of its grants goes up by one if
  * it gets any, which serialises it with the watchdog and with other nodes. Rows are skipped, not waited for. A suspect goes
@@ -54,24 +65,20 @@ picked as materialized (
   ) o
 ),
 granted as materialized (
-  update worker_sessions s set last_grant = s.last_grant + 1, received = greatest(s.received, r.received)
-  from unnest($10::uuid[], $11::integer[]) as r (id, received)
-  where s.id = r.id and s.id = any (array(select distinct k.session from picked k))
-    and s.ended_at is null and not s.draining and s.live_until > (select duly_judged_now())
-  returning s.id, s.last_grant
+  ${grantTo('array(select distinct k.session from picked k)')}
 ),
 c as materialized (
   update open_tasks o
-  set status = 'RUNNING', attempt = o.attempt + 1, session = g.id, token = $12::bigint + k.place, grant_no = g.last_grant,
+  set status = 'RUNNING', attempt = o.attempt + 1, session = g.id, token = $10::bigint + k.place, grant_no = g.last_grant,
     started_at = now(), deadline_at = now() + o.timeout_ms * interval '1 millisecond',
-    wake_at = now() + (o.timeout_ms + $14::bigint) * interval '1 millisecond', lane_version = o.lane_version + 1
+    wake_at = now() + (o.timeout_ms + $12::bigint) * interval '1 millisecond', lane_version = o.lane_version + 1
   from picked k, granted g
   where ${byKey('o.id', 'k.id')} and g.id = k.session and o.status is not distinct from 'PENDING'
   returning o.*
 ),
 counted as (
   insert into counters (queue, priority, tenant, gate, slot, depth)
-  select c.queue, c.priority, c.tenant, c.gate, $13::integer, -count(*) from c group by 1, 2, 3, 4 order by 1, 2, 3, 4
+  select c.queue, c.priority, c.tenant, c.gate, $11::integer, -count(*) from c group by 1, 2, 3, 4 order by 1, 2, 3, 4
   on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
 )
 select ${takenColumns} from c ${takenJoins}`,

@@ -82,7 +82,6 @@ describe('plans of the hot path', () => {
         },
       ],
       taskTypes: ['work'],
-      received: new Map([[session, 0]]),
       token: 1n,
     })
     expect(taken).toHaveLength(200)
@@ -125,7 +124,6 @@ async function prepareAll({ stores, database, sql }: StoreBench, session: Uuid):
   await stores.queue.take({
     takes: [{ lane, sessions: [session], fromMs: Date.now() + 3_600_000 }],
     taskTypes: ['none'],
-    received: new Map([[session, 0]]),
     token: 1n,
   })
   await stores.queue.setAside(lane, ['work'], 1)
@@ -138,7 +136,7 @@ async function prepareAll({ stores, database, sql }: StoreBench, session: Uuid):
   await stores.timers.peek([0], { horizonMs: 0, perPartition: 10, limit: 10 })
   await stores.timers.promote([{ id, handoff: null }])
   await stores.timers.expire([id])
-  await stores.sessions.beat([{ session, received: 0, lagMs: null, rssBytes: null }])
+  await stores.sessions.beat([{ session, lagMs: null, rssBytes: null }])
   await stores.sessions.held([session])
   await stores.sessions.repeat(session, 0)
   await stores.sessions.acknowledge([[session, 0]])

@@ -34,7 +34,6 @@ export class PostgresReadyQueue implements ReadyQueue {
 
   async take(request: TakeRequest): Promise<readonly TakenTask[]> {
     const { takes } = request
-    const received = [...request.received]
     const first: number[] = []
     let place = 1
     for (const take of takes) {
@@ -48,8 +47,6 @@ export class PostgresReadyQueue implements ReadyQueue {
       int4Array(first),
       request.taskTypes === null ? null : textArray(request.taskTypes),
       uuidArray(takes.flatMap((take: LaneTake) => take.sessions)),
-      uuidArray(received.map(([session]) => session)),
-      int4Array(received.map(([, grant]) => grant)),
       request.token,
       this.#slot,
       this.#graceMs,

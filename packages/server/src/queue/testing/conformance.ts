@@ -32,7 +32,9 @@ export function describeReadyQueue(name: string, makeQueue: () => Promise<QueueU
     })
     afterAll(() => under.close())
     beforeEach(() =>
-      under.sql('truncate open_tasks, tasks, outcomes, failed_attempts, counters, worker_sessions, queues'),
+      under.sql(
+        'truncate open_tasks, tasks, outcomes, failed_attempts, counters, worker_sessions, session_grants, queues',
+      ),
     )
 
     const add = async (spec: TaskSpec = {}): Promise<ReadyTask[]> => {
@@ -48,7 +50,6 @@ export function describeReadyQueue(name: string, makeQueue: () => Promise<QueueU
       return queue.take({
         takes: [{ lane: { queue: 'default', priority: 2, tenant: 'default', gate: '', ...lane }, sessions, fromMs }],
         taskTypes,
-        received: new Map(sessions.map((id) => [id, 0])),
         token,
       })
     }
@@ -87,7 +88,6 @@ export function describeReadyQueue(name: string, makeQueue: () => Promise<QueueU
             fromMs: 0,
           })),
           taskTypes: null,
-          received: new Map([[one, 0]]),
           token: 5n,
         })
         for (const [index, tasks] of expected.entries()) {

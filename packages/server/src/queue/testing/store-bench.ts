@@ -100,12 +100,13 @@ export async function addSession(
   // no watchdog marks this store; an old mark would count as an outage, in which nobody dies
   await sql('update store_marks set marked_at = now()')
   const [row] = await sql<{ id: Uuid }>(
-    `insert into worker_sessions (id, name, queues, task_types, slots, heartbeat_ms, lease_ms, registered_at, beat_at,
-       live_until, draining, ended_at)
+    `with made as (insert into worker_sessions (id, name, queues, task_types, slots, heartbeat_ms, lease_ms, registered_at,
+       beat_at, live_until, draining, ended_at)
      values (gen_random_uuid(), 'test', $1, '{work}', 10, 5000, 15000, now(), now(),
        now() + case when $2 = 'expired' then interval '-1 second' else interval '1 hour' end, $2 = 'draining',
        case when $2 = 'ended' then now() end)
-     returning id`,
+     returning id)
+     insert into session_grants (session) select id from made returning session as id`,
     [queues, state],
   )
   return (row as { id: Uuid }).id
