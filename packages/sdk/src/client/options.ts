@@ -28,7 +28,7 @@ export interface ResolvedOptions {
 
 /** @throws RangeError naming every option that is wrong */
 export function resolveOptions(options: DulyOptions): ResolvedOptions {
-  const url = options.url ?? process.env.DULY_URL ?? 'http://127.0.0.1:7070'
+  const url = options.url ?? (process.env.DULY_URL || 'http://127.0.0.1:7070')
   const { maxSockets = 128, retries = 8 } = options
   const wrong: string[] = []
   if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')) wrong.push(`url: not an http address: ${url}`)

@@ -1,7 +1,6 @@
 import { DulyError, encodeId, type FieldError, timestampMsOf, type Uuid } from '@duly/domain'
-import type pg from 'pg'
 import type { NewTask, Submitted } from '../model.js'
-import { type Database, UnsettledOutcome } from '../store/database.js'
+import { type Connection, type Database, UnsettledOutcome } from '../store/database.js'
 import { asDulyError, faultKind, isUnknownOutcome } from '../store/faults.js'
 import type { IntakeStore, KeyHolder, MintedTask, PlacedTask } from '../store/intake-store.js'
 
@@ -118,7 +117,7 @@ export class Committer {
     return { placed, results: await this.#withLosers(rows, placed, losers) }
   }
 
-  async #insertKeys(client: pg.PoolClient, keyed: readonly MintedTask[]): Promise<Losers> {
+  async #insertKeys(client: Connection, keyed: readonly MintedTask[]): Promise<Losers> {
     if (keyed.length === 0) return new Map()
     const won = await this.#options.store.insertKeys(client, keyed)
     const lost = keyed.filter((row) => !won.has(row.id))

@@ -120,7 +120,7 @@ function assemble(config: ServerConfig, membership: Membership, log: Logger): No
     heartbeatMs: config.heartbeatMs,
     leaseMs: config.leaseMs,
     onLost: (state) => dispatcher.drop(state),
-    onGap: (state) => void dispatcher.heal(state).catch(() => sessions.doubt(state)),
+    onGap: (state, lastGrant) => void dispatcher.heal(state, lastGrant).catch(() => sessions.doubt(state)),
   })
   const dispatcher: Dispatcher = new Dispatcher({
     queue: stores.queue,
@@ -180,6 +180,7 @@ function assemble(config: ServerConfig, membership: Membership, log: Logger): No
   const queues = { list: () => stores.queues.list() }
   const services: Services = { intake, tasks, queues, workers, health }
   watchQueues(metrics, services, storeNowMs)
+  metrics.setSlotSource(() => stores.sessions.slots())
   const { payloadMaxBytes } = config
   const api = buildApi({
     services,
@@ -229,8 +230,10 @@ async function stopNode(parts: NodeParts, drainMs: number): Promise<void> {
     await api.close()
     await Promise.all([intake.drained(), reports.drained()])
   })()
-  const tooLate = clock.sleep(drainMs).then(() => 'late' as const)
+  const inTime = new AbortController()
+  const tooLate = clock.sleep(drainMs, inTime.signal).then(() => 'late' as const)
   if ((await Promise.race([drained, tooLate])) === 'late') log.warn('the drain took too long; ending what is left')
+  inTime.abort()
   api.server.closeAllConnections()
   await Promise.all([duties.stop(), signals.stop()])
   await membership.nodes.leave(membership.id).catch(() => {})

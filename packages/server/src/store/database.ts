@@ -1,6 +1,9 @@
 import pg from 'pg'
 import { asDulyError, faultKind, isUnknownOutcome } from './faults.js'
 
+/** A connection that a caller holds for some statements. */
+export type Connection = pg.PoolClient
+
 /** A prepared statement: `name` is unique in the program, `text` is whole SQL with bind parameters. */
 export interface Statement {
   readonly name: string
@@ -91,7 +94,7 @@ export class Database {
    * the connection broke, they do so after its server process has ended, which may have gone on with what was sent: what
    * can be read then is final. `UnsettledOutcome` when that could not be reached.
    */
-  async withHot<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  async withHot<T>(work: (client: Connection) => Promise<T>): Promise<T> {
     const client = await this.#hot.connect().catch((error: unknown) => {
       throw asDulyError(error)
     })
@@ -111,14 +114,14 @@ export class Database {
     }
   }
 
-  async #settle(client: pg.PoolClient, cause: unknown): Promise<void> {
+  async #settle(client: Connection, cause: unknown): Promise<void> {
     const pid = 'processID' in client ? client.processID : null
     const [row] = await this.query<{ isGone: boolean }>(endBackend, [pid]).catch(() => [])
     if (!row?.isGone) throw new UnsettledOutcome(cause)
   }
 
   /** Runs `work` in one transaction on the hot path. A COMMIT that the server answers with ROLLBACK has failed. */
-  async transaction<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (client: Connection) => Promise<T>): Promise<T> {
     return this.withHot(async (client) => {
       await client.query('begin')
       try {

@@ -1,8 +1,7 @@
 import type { Uuid } from '@duly/domain'
-import type pg from 'pg'
 import type { NewTask, Submitted } from '../model.js'
 import { grantTo } from '../queue/postgres/claim-sql.js'
-import type { Database, Statement } from './database.js'
+import type { Connection, Database, Statement } from './database.js'
 import {
   bigintArray,
   byteaArray,
@@ -188,12 +187,12 @@ export class IntakeStore {
   }
 
   /** Inserts on a connection that the caller holds; `slot` names the counters that this writer alone adds to. */
-  async insert(client: pg.PoolClient, rows: readonly MintedTask[], slot: number): Promise<PlacedTask[]> {
+  async insert(client: Connection, rows: readonly MintedTask[], slot: number): Promise<PlacedTask[]> {
     const result = await client.query<PlacedTask>({ ...insertTasks, values: this.#values(rows, slot) })
     return result.rows
   }
 
-  async insertKeys(client: pg.PoolClient, rows: readonly MintedTask[]): Promise<Set<Uuid>> {
+  async insertKeys(client: Connection, rows: readonly MintedTask[]): Promise<Set<Uuid>> {
     const result = await client.query<{ id: Uuid }>({
       ...insertKeys,
       values: [
@@ -206,7 +205,7 @@ export class IntakeStore {
     return new Set(result.rows.map((row) => row.id))
   }
 
-  async keyHolders(client: pg.PoolClient, rows: readonly MintedTask[]): Promise<KeyHolder[]> {
+  async keyHolders(client: Connection, rows: readonly MintedTask[]): Promise<KeyHolder[]> {
     const result = await client.query<KeyHolder>({
       ...readKeys,
       values: [textArray(rows.map((row) => row.task.tenant)), textArray(rows.map((row) => row.task.idempotencyKey))],

@@ -122,6 +122,15 @@ const end: Statement = {
   text: `update worker_sessions set ended_at = now(), end_reason = $2 where id = $1 and ended_at is null returning id`,
 }
 
+/** Slots of all live sessions, and how many run a task. */
+const slots: Statement = {
+  name: 'session_slots',
+  text: `
+select coalesce(sum(s.slots), 0)::float8 as total,
+  (select count(*) from open_tasks o where o.session is not null)::float8 as busy
+from worker_sessions s where ${isLive}`,
+}
+
 const writeProgress: Statement = {
   name: 'write_progress',
   text: `
@@ -195,6 +204,11 @@ export class SessionStore {
   /** The session is granted nothing more; what is under way has been granted when this resolves. */
   async drain(session: Uuid): Promise<void> {
     await this.#database.query(drain, [session])
+  }
+
+  async slots(): Promise<{ busy: number; total: number }> {
+    const [row] = await this.#database.query<{ busy: number; total: number }>(slots)
+    return row ?? { busy: 0, total: 0 }
   }
 
   /** False when it had ended before. */
