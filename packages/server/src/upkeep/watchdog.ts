@@ -69,6 +69,8 @@ export class Watchdog {
       acknowledged: isAcknowledged,
       draining,
     })
+    // a grant that was forgiven once too often counts as a crash, and so is one in the records
+    const isCrash = isAcknowledged || verdict.crashes > crashes
     const error = { class: 'WorkerLost', message: 'The worker stopped sending heartbeats.', stack: null }
     const base = {
       ...baseOf(row),
@@ -76,7 +78,7 @@ export class Watchdog {
       reason: isAcknowledged ? 'worker_lost' : 'undelivered',
       workerName: holder.name,
       error,
-      attemptOutcome: isAcknowledged ? ('lost' as const) : ('undelivered' as const),
+      attemptOutcome: isCrash ? ('lost' as const) : ('undelivered' as const),
     }
     if (verdict.kind === 'exhaust') {
       return {
@@ -85,7 +87,6 @@ export class Watchdog {
         result: null,
         crashes: verdict.crashes,
         transition: 'exhaust',
-        attemptOutcome: 'lost',
       }
     }
     return {
