@@ -6,9 +6,11 @@ import type { PollRequest } from '../model.js'
 import type { LaneTake, ReadyQueue, TakenTask } from '../queue/port.js'
 import type { SessionStore } from '../store/session-store.js'
 import { LaneDirectory, type LaneEntry } from './lane-directory.js'
+import { Lookout } from './lookout.js'
 import type { Profile } from './profile.js'
 import type { OpenPoll, SessionState } from './session-state.js'
 import type { Sessions } from './sessions.js'
+import { countBySession, spread } from './slots.js'
 
 export interface DispatcherOptions {
   readonly queue: ReadyQueue
@@ -30,8 +32,6 @@ export interface Reservation {
 
 /** The most tasks of one claim. */
 const claimLimit = 500
-const laneLimit = 10_000
-const setAsideLimit = 1_000
 
 interface Round {
   readonly entry: LaneEntry
@@ -49,25 +49,42 @@ export class Dispatcher {
   readonly #selector: LaneSelector
   /** Sessions with an open poll, by what they serve. */
   readonly #waiting = new Map<Profile, Set<SessionState>>()
-  readonly #claiming = new Set<Profile>()
+  readonly #claiming = new Map<Profile, Promise<void>>()
   readonly #again = new Set<Profile>()
+  /** Sessions whose promises were settled in this turn. */
+  readonly #settled = new Set<SessionState>()
+  readonly #lookout: Lookout
   #isClosed = false
 
   constructor(options: DispatcherOptions) {
     this.#options = options
     this.#selector = new LaneSelector()
+    this.#lookout = new Lookout({
+      queue: options.queue,
+      directory: this.#directory,
+      onLooked: (queues) => this.#kickQueues(queues),
+    })
   }
 
-  /** Waits for tasks for the session, at most `waitMs`; what was not acknowledged comes first. */
-  async poll(state: SessionState, request: PollRequest, signal: AbortSignal): Promise<readonly TakenTask[]> {
+  /**
+   * Waits for tasks for the session, at most `waitMs` and no longer than `until`; what was not acknowledged comes first. A
+   * poll that does not wait still gets one claim.
+   */
+  async poll(
+    state: SessionState,
+    request: PollRequest & { readonly until?: Promise<unknown> },
+    signal: AbortSignal,
+  ): Promise<readonly TakenTask[]> {
     if (this.#isClosed) throw new DulyError('shutting_down', 'This node is shutting down.', { retryAfterSeconds: 1 })
     this.#options.sessions.acknowledge(state, request.received)
     if (request.received < state.grants.highestSent) await this.repeat(state, request.received)
+    const isQuick = request.waitMs <= 0
+    if (isQuick && request.slots > 0) await this.#lookout.know(state.profile.queues)
     return new Promise((resolve) => {
       let timer: NodeJS.Timeout | undefined
       const poll: OpenPoll = {
         slots: request.slots,
-        hurry: request.waitMs <= 0 || request.slots === 0,
+        hurry: request.slots === 0,
         answer: (tasks) => {
           clearTimeout(timer)
           signal.removeEventListener('abort', gone)
@@ -81,27 +98,18 @@ export class Dispatcher {
       }
       if (signal.aborted) return resolve([])
       signal.addEventListener('abort', gone, { once: true })
-      this.#enter(state, poll)
-      timer = setTimeout(() => state.hurry(), request.waitMs)
-    })
-  }
-
-  #enter(state: SessionState, poll: OpenPoll): void {
-    const isQuick = poll.hurry
-    if (isQuick && poll.slots > 0) {
-      // a poll that does not wait still gets one claim
-      poll.hurry = false
+      const hurry = (): void => state.hurry(poll)
+      if (!isQuick) timer = setTimeout(hurry, request.waitMs)
+      request.until?.then(hurry, hurry)
       state.open(poll)
       this.#wait(state)
-      setImmediate(() => setImmediate(() => state.hurry()))
-      return
-    }
-    state.open(poll)
-    this.#wait(state)
+      if (isQuick) void (this.#claiming.get(state.profile) ?? Promise.resolve()).then(hurry)
+    })
   }
 
   #wait(state: SessionState): void {
     if (state.free === 0) return
+    void this.#lookout.know(state.profile.queues).catch(() => {})
     const waiting = this.#waiting.get(state.profile) ?? new Set()
     this.#waiting.set(state.profile, waiting.add(state))
     this.#kick(state.profile)
@@ -109,15 +117,22 @@ export class Dispatcher {
 
   /** Gives out again what the store granted to the session and the worker did not acknowledge. */
   async repeat(state: SessionState, received: number): Promise<void> {
+    const before = state.mailbox
     const tasks = await this.#options.store.repeat(state.row.id, received)
     if (tasks.length === 0) state.grants.nothingAbove(received)
-    state.refill(tasks)
+    state.refill(tasks, before)
   }
 
-  /** Looks for grants of the session that this node never saw. */
+  /** Looks for grants of the session, up to `lastGrant` or what this node saw, that this node never saw. */
   async heal(state: SessionState, lastGrant = 0): Promise<void> {
-    state.grants.known(lastGrant)
-    await this.repeat(state, state.received)
+    if (state.isHealing) return
+    state.isHealing = true
+    try {
+      await this.repeat(state, state.received)
+      state.grants.known(lastGrant)
+    } finally {
+      state.isHealing = false
+    }
   }
 
   /**
@@ -125,7 +140,8 @@ export class Dispatcher {
    * for that worker; else null.
    */
   reserve(task: { queue: string; taskType: string; tenant: string }): Reservation | null {
-    if (this.#isClosed) return null
+    // a queue that was not looked at may have a backlog that this node has not heard of
+    if (this.#isClosed || !this.#lookout.knows(task.queue)) return null
     for (const [profile, waiting] of this.#waiting) {
       if (waiting.size === 0 || !profile.serves(task) || this.#claiming.has(profile)) continue
       if (!this.#directory.isIdleFor(profile)) continue
@@ -141,15 +157,25 @@ export class Dispatcher {
     return null
   }
 
+  /** The tasks of one commit are settled in one turn; they leave in one answer a session. */
   #settle(state: SessionState, taken: TakenTask | null): void {
     if (taken) this.#options.onTaken([taken], 0)
     state.fulfil(1, taken ? [taken] : [])
-    this.#afterPromise(state)
+    if (this.#settled.size === 0) queueMicrotask(() => this.#answerSettled())
+    this.#settled.add(state)
+  }
+
+  #answerSettled(): void {
+    const settled = [...this.#settled]
+    this.#settled.clear()
+    for (const state of settled) {
+      state.settle()
+      this.#afterPromise(state)
+    }
   }
 
   #afterPromise(state: SessionState): void {
     if (state.promised === 0 && state.grants.hasGap()) {
-      state.grants.known(0)
       void this.heal(state).catch(() => this.#options.sessions.doubt(state))
     }
     if (state.free > 0) this.#wait(state)
@@ -168,39 +194,20 @@ export class Dispatcher {
   /** Another node says that these queues got tasks. */
   async readyElsewhere(queues: readonly string[]): Promise<void> {
     const wanted = new Set([...this.#waitingProfiles()].flatMap((profile) => profile.queues))
-    await this.#lookAt(queues.filter((queue) => wanted.has(queue)))
+    this.#lookout.forget(queues.filter((queue) => !wanted.has(queue)))
+    await this.#lookout.lookAt(queues.filter((queue) => wanted.has(queue)))
   }
 
   /** The slow look: finds what no hint told of. Does nothing while no poll waits. */
   async look(): Promise<void> {
-    const queues = new Set([...this.#waitingProfiles()].flatMap((profile) => profile.queues))
-    await this.#lookAt([...queues])
-    await this.#setAside()
-  }
-
-  async #lookAt(queues: readonly string[]): Promise<void> {
-    if (queues.length === 0) return
-    const version = this.#directory.version
-    const lanes = await this.#options.queue.lanes(queues, laneLimit)
-    this.#directory.replace(queues, lanes, version)
-    this.#kickQueues(new Set(queues))
-  }
-
-  /** Lanes that a filtered take left short though they have tasks: tasks that these workers do not serve are in the way. */
-  async #setAside(): Promise<void> {
-    for (const profile of this.#waitingProfiles()) {
-      for (const entry of this.#directory.lanesFor(profile)) {
-        if (!entry.isShort || entry.lane.gate !== gates.none) continue
-        entry.isShort = false
-        await this.#options.queue.setAside(entry.lane, profile.taskTypes, setAsideLimit)
-      }
-    }
+    await this.#options.sessions.confirm([...this.#waiting.values()].flatMap((waiting) => [...waiting]))
+    await this.#lookout.look([...this.#waitingProfiles()])
   }
 
   /** Answers all polls and takes nothing new. */
   close(): void {
     this.#isClosed = true
-    for (const waiting of [...this.#waiting.values()]) for (const state of [...waiting]) state.hurry()
+    for (const waiting of [...this.#waiting.values()]) for (const state of [...waiting]) state.hurryAny()
   }
 
   /** Polls that wait now. */
@@ -234,9 +241,12 @@ export class Dispatcher {
       return
     }
     if (this.#directory.isIdleFor(profile)) return
-    this.#claiming.add(profile)
     // polls of the same turn join this claim
-    setImmediate(() => void this.#claim(profile))
+    const turn = new Promise((resolve) => setImmediate(resolve))
+    this.#claiming.set(
+      profile,
+      turn.then(() => this.#claim(profile)),
+    )
   }
 
   async #claim(profile: Profile): Promise<void> {
@@ -258,7 +268,7 @@ export class Dispatcher {
     const rounds = this.#plan(profile, slots)
     if (rounds.length === 0) return false
     const { queue, clock, onTaken } = this.#options
-    const promised = countBySession(rounds)
+    const promised = countBySession(rounds.map((round) => round.take))
     for (const state of states) state.promise(promised.get(state.row.id) ?? 0)
     const beganMs = clock.monotonicMs()
     let tasks: readonly TakenTask[] = []
@@ -266,15 +276,16 @@ export class Dispatcher {
       tasks = await queue.take({
         takes: rounds.map((round) => round.take),
         taskTypes: profile.taskTypes,
-        received: new Map(states.map((state) => [state.row.id, state.received])),
         token: randomToken(),
       })
       this.#learn(rounds, tasks)
+      this.#rotate(profile, rounds, tasks)
       if (tasks.length > 0) onTaken(tasks, clock.monotonicMs() - beganMs)
     } finally {
       const taken = groupBy(tasks, (task) => task.session)
       for (const state of states) {
         state.fulfil(promised.get(state.row.id) ?? 0, taken.get(state.row.id) ?? [])
+        state.settle()
         this.#afterPromise(state)
       }
     }
@@ -298,6 +309,16 @@ export class Dispatcher {
     })
   }
 
+  /** A session that holds a suspect gets no other: the next try goes to another worker. */
+  #rotate(profile: Profile, rounds: readonly Round[], tasks: readonly TakenTask[]): void {
+    const waiting = this.#waiting.get(profile)
+    for (const { take } of rounds) {
+      if (take.lane.gate !== gates.suspect || tasks.some((task) => laneKey(task) === laneKey(take.lane))) continue
+      const refused = [...(waiting ?? [])].filter((state) => take.sessions.includes(state.row.id))
+      for (const state of refused) if (waiting?.delete(state)) waiting.add(state)
+    }
+  }
+
   #learn(rounds: readonly Round[], tasks: readonly TakenTask[]): void {
     const found = new Map<string, { count: number; lastReadyAtMs: number }>()
     for (const task of tasks) {
@@ -313,26 +334,4 @@ export class Dispatcher {
       } else this.#directory.found(entry, lastReadyAtMs, this.#options.storeNowMs())
     }
   }
-}
-
-/** One entry a free slot, one worker after the other, so that no worker takes all while others idle. */
-function spread(states: readonly SessionState[], limit: number): Uuid[] {
-  const left = states.map((state) => ({ id: state.row.id, free: state.free }))
-  const slots: Uuid[] = []
-  for (let open = left; open.length > 0 && slots.length < limit; open = open.filter((entry) => entry.free > 0)) {
-    for (const entry of open) {
-      if (slots.length === limit) break
-      slots.push(entry.id)
-      entry.free--
-    }
-  }
-  return slots
-}
-
-function countBySession(rounds: readonly Round[]): Map<Uuid, number> {
-  const counts = new Map<Uuid, number>()
-  for (const { take } of rounds) {
-    for (const session of take.sessions) counts.set(session, (counts.get(session) ?? 0) + 1)
-  }
-  return counts
 }

@@ -25,6 +25,8 @@ const fromStartEveryMs = 1_000
  */
 export class LaneDirectory {
   readonly #queues = new Map<string, Map<string, LaneEntry>>()
+  /** Lanes given up since the last look because a take from their start came back short. */
+  readonly #short = new Set<string>()
   #version = 0
 
   /** Lanes that a worker of this profile may take from. */
@@ -92,10 +94,14 @@ export class LaneDirectory {
       return
     }
     entry.isShort = true
+    this.#short.add(laneKey(entry.lane))
     if (entry.version === take.version) this.#remove(entry)
   }
 
-  /** What a look at these queues found; lanes not found that were not hinted at since `version` go. */
+  /**
+   * What a look at these queues found; lanes not found that were not hinted at since `version` go. A lane that was given up as
+   * empty and has tasks all the same is short.
+   */
   replace(queues: readonly string[], lanes: readonly Lane[], version: number): void {
     const listed = new Set(lanes.map(laneKey))
     for (const queue of queues) {
@@ -104,8 +110,12 @@ export class LaneDirectory {
       }
     }
     for (const lane of lanes) {
-      if (!this.#queues.get(lane.queue)?.has(laneKey(lane))) this.mark(lane)
+      const key = laneKey(lane)
+      if (!this.#queues.get(lane.queue)?.has(key)) this.mark(lane)
+      const entry = this.#queues.get(lane.queue)?.get(key)
+      if (entry && this.#short.has(key)) entry.isShort = true
     }
+    this.#short.clear()
   }
 
   /** The number of hints so far; `replace` compares with it. */

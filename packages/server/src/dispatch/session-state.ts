@@ -26,7 +26,9 @@ export class SessionState {
   #poll: OpenPoll | null = null
   #mailbox: TakenTask[] = []
   #promised = 0
-  /** Leases whose cancellation or loss the worker was told. */
+  /** A look for grants that this node never saw is under way. */
+  isHealing = false
+  /** Leases whose cancellation or loss the worker was told, and `drain`. */
   readonly told = new Set<string>()
 
   constructor(row: SessionRow, profile: Profile, options: { received: number; confirmedAtMs: number }) {
@@ -68,34 +70,48 @@ export class SessionState {
     if (this.#poll === poll) this.#poll = null
   }
 
-  /** Waits no longer than for what is under way. */
-  hurry(): void {
-    if (this.#poll === null) return
-    this.#poll.hurry = true
+  /** This poll waits no longer than for what is under way; nothing happens when it is not the open one any more. */
+  hurry(poll: OpenPoll): void {
+    if (this.#poll !== poll) return
+    poll.hurry = true
     this.settle()
+  }
+
+  /** The same for whichever poll is open. */
+  hurryAny(): void {
+    if (this.#poll !== null) this.hurry(this.#poll)
   }
 
   promise(slots: number): void {
     this.#promised += slots
   }
 
-  /** Takes back a promise of `slots`, of which `tasks` came true. */
+  /** Takes back a promise of `slots`, of which `tasks` came true. The caller settles when it has told all it has. */
   fulfil(slots: number, tasks: readonly TakenTask[]): void {
     this.#promised -= slots
     for (const task of tasks) {
       this.grants.add(task.grant)
       this.#mailbox.push(task)
     }
-    this.settle()
   }
 
-  /** Replaces the mailbox by what the store says was granted and not acknowledged. */
-  refill(tasks: readonly TakenTask[]): void {
-    this.#mailbox = [...tasks]
+  /** What waits for the next poll. */
+  get mailbox(): readonly TakenTask[] {
+    return this.#mailbox
+  }
+
+  /**
+   * Takes the store's word on what was granted and not acknowledged. `before` is what the mailbox held when the store was
+   * asked: of that, only what is part of the word still holds. What came meanwhile stays.
+   */
+  refill(tasks: readonly TakenTask[], before: readonly TakenTask[]): void {
+    const judged = new Set([...before, ...tasks].map((task) => task.token))
+    this.#mailbox = [...tasks, ...this.#mailbox.filter((task) => !judged.has(task.token))]
     for (const task of tasks) this.grants.add(task.grant)
     this.settle()
   }
 
+  /** Answers the open poll if there is something to answer it with, or if it was told not to wait. */
   settle(): void {
     if (this.#poll === null) return
     if (this.#mailbox.length > 0 || (this.#poll.hurry && this.#promised === 0)) this.close()

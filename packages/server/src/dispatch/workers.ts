@@ -58,10 +58,12 @@ export class Workers implements NonNullable<Services['workers']> {
     signal: AbortSignal,
   ): Promise<{ results: readonly ReportResult[]; tasks: readonly GrantedTask[] }> {
     const state = await this.#options.sessions.require(session)
-    const polling = this.#options.dispatcher.poll(state, request, signal)
-    if (reports.length === 0) return { results: [], tasks: (await polling).map(granted) }
-    const reporting = this.#report(state, reports).finally(() => state.hurry())
-    const [results, tasks] = await Promise.all([reporting, polling])
+    const { dispatcher } = this.#options
+    if (reports.length === 0) {
+      return { results: [], tasks: (await dispatcher.poll(state, request, signal)).map(granted) }
+    }
+    const until = this.#report(state, reports)
+    const [results, tasks] = await Promise.all([until, dispatcher.poll(state, { ...request, until }, signal)])
     return { results, tasks: tasks.map(granted) }
   }
 
@@ -74,6 +76,8 @@ export class Workers implements NonNullable<Services['workers']> {
     const { sessions, store, attemptStore, attempts } = this.#options
     const state = await sessions.require(session)
     this.#options.dispatcher.drop(state)
+    // first it takes no more, so that what it holds is all that it will ever hold
+    await store.drain(session)
     const held = await store.held([session])
     const fences = held.map(({ id, attempt, token }) => ({ id, session, attempt, token }))
     const rows = fences.length > 0 ? await attemptStore.judgeReported(fences) : []
