@@ -22,6 +22,11 @@ export interface IntakeOptions {
   readonly onCommitted: (tasks: readonly MintedTask[], placed: readonly PlacedTask[], tookMs: number) => void
 }
 
+interface Placing {
+  readonly rows: readonly MintedTask[]
+  readonly reservations: ReadonlyMap<Uuid, Reservation>
+}
+
 interface BatchItem {
   readonly tasks: readonly NewTask[]
 }
@@ -76,16 +81,41 @@ export class Intake {
   }
 
   async #commitGroup(tasks: readonly NewTask[], slot: number): Promise<readonly (Submitted | Error)[]> {
+    const { minter, committer } = this.#options
+    const ids = tasks.map((task) => minter.mint(task.idempotencyKey === null ? undefined : this.#keyPartition(task)))
+    return this.#commit(this.#place(tasks, ids, true), (rows) => committer.commitGroup(rows, slot))
+  }
+
+  async #commitBatch({ tasks }: BatchItem, slot: number): Promise<readonly Submitted[]> {
+    const { minter, committer } = this.#options
+    const keyed = tasks.find((task) => task.idempotencyKey !== null)
+    const partition = keyed ? this.#keyPartition(keyed) : minter.drawPartition()
+    // ids of a batch are in its order, so that equal instants keep it
+    const ids = minter.mintMany(partition, tasks.length)
+    // a long transaction must not hold up the claims of the workers it hands to
+    const placed = this.#place(tasks, ids, tasks.length <= maxGroupRows)
+    const results = await this.#commit(placed, (rows) => committer.commitBatch(rows, slot))
+    return results as readonly Submitted[]
+  }
+
+  /** Gives each task its id and, if it is due and may be handed off, the slot of a waiting worker. */
+  #place(tasks: readonly NewTask[], ids: readonly Uuid[], mayHandOff: boolean): Placing {
     const reservations = new Map<Uuid, Reservation>()
-    const rows = tasks.map((task): MintedTask => {
-      const partition = task.idempotencyKey === null ? undefined : this.#keyPartition(task)
-      const id = this.#options.minter.mint(partition)
-      const reservation = isDue(task) ? this.#options.reserve(task) : null
+    const rows = tasks.map((task, index): MintedTask => {
+      const id = ids[index] as Uuid
+      const reservation = mayHandOff && isDue(task) ? this.#options.reserve(task) : null
       if (reservation) reservations.set(id, reservation)
       return { id, partition: partitionOf(id), task, handoff: reservation }
     })
+    return { rows, reservations }
+  }
+
+  async #commit(
+    { rows, reservations }: Placing,
+    write: (rows: readonly MintedTask[]) => Promise<Committed>,
+  ): Promise<Committed['results']> {
     const beganMs = this.#options.clock.monotonicMs()
-    const committed = await this.#options.committer.commitGroup(rows, slot).catch((error: unknown) => {
+    const committed = await write(rows).catch((error: unknown) => {
       for (const reservation of reservations.values()) reservation.settle(null)
       throw error
     })
@@ -103,19 +133,6 @@ export class Intake {
       const place = placed.get(row.id)
       reservation.settle(place?.status === 'RUNNING' ? takenTask(row, place) : null)
     }
-  }
-
-  async #commitBatch({ tasks }: BatchItem, slot: number): Promise<readonly Submitted[]> {
-    const { minter } = this.#options
-    const keyed = tasks.find((task) => task.idempotencyKey !== null)
-    const partition = keyed ? this.#keyPartition(keyed) : minter.drawPartition()
-    // ids of a batch are in its order, so that equal instants keep it
-    const ids = minter.mintMany(partition, tasks.length)
-    const rows = tasks.map((task, index): MintedTask => ({ id: ids[index] as Uuid, partition, task, handoff: null }))
-    const beganMs = this.#options.clock.monotonicMs()
-    const committed = await this.#options.committer.commitBatch(rows, slot)
-    this.#options.onCommitted(rows, committed.placed, this.#options.clock.monotonicMs() - beganMs)
-    return committed.results as readonly Submitted[]
   }
 
   #keyPartition(task: NewTask): number {

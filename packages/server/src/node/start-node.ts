@@ -132,7 +132,7 @@ function assemble(config: ServerConfig, membership: Membership, log: Logger): No
     onTaken: observers.taken,
   })
   const attempts = new Attempts(stores.attempts, observers)
-  const reports = new Reports({ store: stores.attempts, attempts, clock, random, lanes: 2 })
+  const reports = new Reports({ store: stores.attempts, attempts, clock, random, lanes: 1 })
   const promoter = new Promoter({
     store: stores.timers,
     clock,

@@ -12,7 +12,7 @@ import { WatchStore } from '../store/watch-store.js'
 export const slotsPerNode = 16
 
 /** Which writer uses which slot of the node. */
-export const writerSlots = { groups: [0, 1], batches: [2, 3], claims: 4, attempts: 5, timers: 6, tasks: 7 } as const
+export const writerSlots = { groups: [0], batches: [2, 3], claims: 4, attempts: 5, timers: 6, tasks: 7 } as const
 
 /** What the watchdog allows beyond the grace that workers are given: time for their own report to arrive. */
 const reportSlackMs = 1_000
