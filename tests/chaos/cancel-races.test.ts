@@ -6,7 +6,7 @@ import { type Random, randomOf } from './load/random.js'
 import { drawSubmission, type Mix } from './load/submissions.js'
 import { faultMs, Scenario, testLimitMs } from './scenario.js'
 
-const QUICK = { DULY_CHAOS_HEARTBEAT_MS: '500' }
+const QUICK = { DULY_CHAOS_HEARTBEAT_MS: '1000' }
 /** Every way to leave RUNNING that a cancellation can meet. */
 const MIX = {
   succeed: 25,

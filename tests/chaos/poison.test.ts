@@ -4,7 +4,7 @@ import { LoggingClient } from './load/client.js'
 import { submissionOf } from './load/submissions.js'
 import { Scenario, testLimitMs } from './scenario.js'
 
-const QUICK = { DULY_CHAOS_HEARTBEAT_MS: '500' }
+const QUICK = { DULY_CHAOS_HEARTBEAT_MS: '1000' }
 
 test('a task that kills its workers dies of it, and its neighbours go free', { timeout: testLimitMs }, async () => {
   const scenario = await Scenario.start()
