@@ -15,6 +15,8 @@ const pages = {
   'http.md': async () => (await import('@duly/contract')).renderHttpReference(),
   'metrics.md': async () => (await import('@duly/server')).renderMetrics(),
   'configuration.md': async () => (await import('@duly/server')).renderConfiguration(),
+  // Of the build also in tests: the command line is not among the packages that they see as sources.
+  'command-line.md': async () => (await import('duly/reference')).renderCommandLine(),
 }
 
 /**

@@ -20,7 +20,7 @@ export function importViolations(files: readonly SourceFile[], table: readonly R
 }
 
 function isTest(path: string): boolean {
-  return path.endsWith('.test.ts') || path.includes('/testing/')
+  return path.endsWith('.test.ts') || /\/(?:testing|test-support)\//.test(path)
 }
 
 function violationsOf(file: SourceFile, table: readonly Room[]): string[] {
