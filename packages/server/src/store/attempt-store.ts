@@ -280,8 +280,8 @@ left join lateral (select f.task_id, f.outcome from failed_attempts f
 left join lateral (select o.status from open_tasks o where o.id = f.task_id limit 1) o on true
 left join lateral (select v.status from outcomes v where v.id = f.task_id limit 1) v on true
 where (u.id is not null or f.task_id is not null)
-  and not exists (
-    select 1 from task_events e where e.task_id = i.id and e.attempt = i.attempt and e.actor = 'watchdog')`,
+  and (select true from task_events e
+    where e.task_id = i.id and e.attempt = i.attempt and e.actor = 'watchdog' limit 1) is null`,
 }
 
 type BigText<T extends { token: bigint }> = Omit<T, 'token'> & { readonly token: string }

@@ -56,11 +56,9 @@ order by o.wake_at limit $4`,
 const promote: Statement = {
   name: 'promote',
   text: `
-with granted as materialized (
-  ${grantTo('$4::uuid[]')}
-),
-due as materialized (
-  select o.id, i.session, i.token, g.last_grant
+with due as materialized (
+  select o.id, i.token,
+    case when not exists (select 1 from queues q where q.name = o.queue and q.paused) then i.session end as session
   from unnest($1::uuid[], $2::uuid[], $3::bigint[]) as i (id, session, token)
   cross join lateral (
     select o.id, o.queue from open_tasks o
@@ -68,8 +66,9 @@ due as materialized (
       and (o.expires_at is null or o.expires_at > now() or o.attempt > 0)
     for update skip locked
   ) o
-  left join granted g on i.session is not null and g.id = i.session
-    and not exists (select 1 from queues q where q.name = o.queue and q.paused)
+),
+granted as materialized (
+  ${grantTo('array(select distinct d.session from due d where d.session is not null)')}
 ),
 up as materialized (
   update open_tasks o
@@ -82,14 +81,15 @@ up as materialized (
     grant_no = d.last_grant,
     started_at = case when d.last_grant is not null then now() end,
     deadline_at = case when d.last_grant is not null then now() + o.timeout_ms * interval '1 millisecond' end,
-    wake_at = case when d.last_grant is not null then now() + (o.timeout_ms + $5::bigint) * interval '1 millisecond'
+    wake_at = case when d.last_grant is not null then now() + (o.timeout_ms + $4::bigint) * interval '1 millisecond'
       when o.attempt = 0 then o.expires_at end
-  from due d where ${byKey('o.id', 'd.id')}
+  from (select d.id, d.session, d.token, g.last_grant from due d left join granted g on g.id = d.session) d
+  where ${byKey('o.id', 'd.id')}
   returning o.*
 ),
 counted as (
   insert into counters (queue, priority, tenant, gate, slot, depth)
-  select queue, priority, tenant, gate, $6::integer, count(*) from up where status = 'PENDING'
+  select queue, priority, tenant, gate, $5::integer, count(*) from up where status = 'PENDING'
   group by 1, 2, 3, 4 order by 1, 2, 3, 4
   on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
 ),
@@ -167,13 +167,10 @@ export class TimerStore {
 
   /** Promotes those of the given tasks that are due. */
   async promote(promotions: readonly Promotion[]): Promise<PromoteResult> {
-    const sessions = new Set<Uuid>()
-    for (const { handoff } of promotions) if (handoff) sessions.add(handoff.session)
     const rows = await this.#database.hot<TakenRow & { status: string; dueAtMs: number }>(promote, [
       uuidArray(promotions.map((p) => p.id)),
       uuidArray(promotions.map((p) => p.handoff?.session ?? null)),
       bigintArray(promotions.map((p) => p.handoff?.token ?? null)),
-      uuidArray([...sessions].sort()),
       this.#graceMs,
       this.#slot,
     ])

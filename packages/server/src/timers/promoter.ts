@@ -18,8 +18,10 @@ const horizonMs = 2_000
 /** … this often; earlier ones that arrive at this node are added as they come. */
 const peekEveryMs = 1_000
 const peekLimit = 5_000
+/** … and of one partition so many: a burst can be all in one, since a batch of submissions is. */
+const partitionLimit = 500
 const batchLimit = 500
-/** A timer that the store does not find due is tried for this long, every some ms, then left to the next look. */
+/** A timer that the store does not find due is tried for this long, after pauses that double, then left to the next look. */
 const clockErrorMs = 50
 const retryMs = 2
 
@@ -31,7 +33,10 @@ export class Promoter {
   readonly #options: PromoterOptions
   readonly #heap = new TimerHeap(20_000)
   #peekedAtMs = Number.NEGATIVE_INFINITY
-  #wasFull = false
+  /** Timers before this instant were all seen by the last look; behind it there may be more of them (ms of the store). */
+  #seenUntilMs = Number.POSITIVE_INFINITY
+  /** Timers that came true since the last look. */
+  #done = 0
 
   constructor(options: PromoterOptions) {
     this.#options = options
@@ -49,24 +54,32 @@ export class Promoter {
 
   /** One pass: a look if it is time for one, then what is due, in bounded batches. Answers in how many ms to come again. */
   async runOnce(): Promise<number> {
-    const { clock } = this.#options
-    if (this.#wasFull || clock.monotonicMs() - this.#peekedAtMs >= peekEveryMs) await this.#peek()
+    if (this.#isTimeToPeek()) await this.#peek()
     const due = this.#heap.takeDue(this.#options.storeNowMs(), batchLimit)
     if (due.length > 0) await this.#act(due)
-    const nextPeekMs = this.#wasFull ? 0 : this.#peekedAtMs + peekEveryMs - clock.monotonicMs()
+    if (this.#isTimeToPeek()) return 0
+    const nextPeekMs = this.#peekedAtMs + peekEveryMs - this.#options.clock.monotonicMs()
     const nextDueMs = this.#heap.nextMs - this.#options.storeNowMs()
     return Math.max(0, Math.min(nextPeekMs, nextDueMs))
   }
 
+  /**
+   * Once a second; and at once when what the last look saw is worked off and it did not see everything, unless nothing came
+   * of it (others hold those tasks).
+   */
+  #isTimeToPeek(): boolean {
+    if (this.#options.clock.monotonicMs() - this.#peekedAtMs >= peekEveryMs) return true
+    const nowMs = this.#options.storeNowMs()
+    return this.#done > 0 && this.#seenUntilMs <= nowMs && this.#heap.nextMs > nowMs
+  }
+
   async #peek(): Promise<void> {
     const { store, partitions, clock } = this.#options
-    const perPartition = Math.max(50, Math.ceil(peekLimit / partitions.length))
-    const timers = await store.peek(partitions, { horizonMs, perPartition, limit: peekLimit })
+    const timers = await store.peek(partitions, { horizonMs, perPartition: partitionLimit, limit: peekLimit })
     this.#peekedAtMs = clock.monotonicMs()
-    const nowMs = this.#options.storeNowMs()
+    this.#seenUntilMs = seenUntil(timers)
+    this.#done = 0
     for (const timer of timers) this.#heap.add(timer)
-    // a full look of overdue timers is followed by another one at once; otherwise the horizon covers the pause
-    this.#wasFull = timers.length === peekLimit && (timers.at(-1)?.wakeAtMs ?? 0) < nowMs
   }
 
   async #act(timers: readonly DueTimer[]): Promise<void> {
@@ -78,6 +91,7 @@ export class Promoter {
     )
     if (!mayExpire) return
     const expired = await this.#options.store.expire(expiring)
+    this.#done += expired.length
     if (expired.length > 0) this.#options.onExpired(expired)
   }
 
@@ -87,7 +101,7 @@ export class Promoter {
     for (const timer of timers) {
       const firstMs = timer.firstMs ?? timer.wakeAtMs
       if (done.has(timer.id) || nowMs - firstMs > clockErrorMs) continue
-      this.#heap.add({ ...timer, firstMs, wakeAtMs: nowMs + retryMs })
+      this.#heap.add({ ...timer, firstMs, wakeAtMs: nowMs + Math.max(retryMs, nowMs - firstMs) })
     }
   }
 
@@ -106,10 +120,22 @@ export class Promoter {
         reservations.get(task.id)?.settle(task)
         reservations.delete(task.id)
       }
+      this.#done += result.ready.length + result.handedOff.length
       if (result.ready.length > 0) this.#options.onReady(result.ready)
       this.#again(timers, new Set([...result.ready, ...result.handedOff].map((task) => task.id)))
     } finally {
       for (const reservation of reservations.values()) reservation.settle(null)
     }
   }
+}
+
+/** The instant up to which a look saw every timer: the last one of whichever limit cut it short. */
+function seenUntil(timers: readonly DueTimer[]): number {
+  const last = new Map<number, { count: number; wakeAtMs: number }>()
+  for (const { partition, wakeAtMs } of timers) {
+    last.set(partition, { count: (last.get(partition)?.count ?? 0) + 1, wakeAtMs })
+  }
+  const cut = [...last.values()].filter(({ count }) => count === partitionLimit).map(({ wakeAtMs }) => wakeAtMs)
+  if (timers.length === peekLimit) cut.push(timers.at(-1)?.wakeAtMs ?? 0)
+  return Math.min(...cut, Number.POSITIVE_INFINITY)
 }

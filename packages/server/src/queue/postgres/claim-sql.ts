@@ -35,6 +35,9 @@ export const grantTo = (sessions: string): string => `
  * only to a session that holds none. An expired task that never ran is left to the timer. $6 is the mark below which nothing
  * was found, $7 where the lane's sessions begin in $9.
  *
+ * started_at is no earlier than ready_at: now() is the instant at which the statement came in, and it may have seen a
+ * promotion that was committed later.
+ *
  * Suspects are asked for by a scalar, and the status in `c` (true already: the rows are locked) in words that match no
  * partial index: a plan made while the table was empty would otherwise read all of it at every claim, and stay.
  */
@@ -70,7 +73,7 @@ granted as materialized (
 c as materialized (
   update open_tasks o
   set status = 'RUNNING', attempt = o.attempt + 1, session = g.id, token = $10::bigint + k.place, grant_no = g.last_grant,
-    started_at = now(), deadline_at = now() + o.timeout_ms * interval '1 millisecond',
+    started_at = greatest(now(), o.ready_at), deadline_at = now() + o.timeout_ms * interval '1 millisecond',
     wake_at = now() + (o.timeout_ms + $12::bigint) * interval '1 millisecond', lane_version = o.lane_version + 1
   from picked k, granted g
   where ${byKey('o.id', 'k.id')} and g.id = k.session and o.status is not distinct from 'PENDING'
