@@ -109,7 +109,7 @@ function parse(kind: SettingKind, text: string): string | number | readonly stri
   }
 }
 
-/** What is in force, by variable, with user and password of URLs hidden: what `duly config` prints. */
+/** What is in force, by variable, with passwords of URLs hidden: what `duly config` prints. */
 export function describeConfig(config: ServerConfig): Record<string, string> {
   const url = config.databaseUrl === '' ? '' : withoutPassword(config.databaseUrl)
   const values: Record<SettingName, string | number> = {
@@ -137,6 +137,8 @@ export function describeConfig(config: ServerConfig): Record<string, string> {
 function withoutPassword(text: string): string {
   if (!URL.canParse(text)) return '[hidden]'
   const url = new URL(text)
+  // a password with an unescaped slash was taken for port and path
+  if (url.pathname.includes('@')) return '[hidden]'
   if (url.password !== '') url.password = '***'
   for (const key of [...url.searchParams.keys()]) if (/pass/i.test(key)) url.searchParams.set(key, '***')
   return url.href

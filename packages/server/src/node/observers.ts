@@ -1,4 +1,4 @@
-import { type Lane, laneKey, type Uuid } from '@duly/domain'
+import { gates, type Lane, type Uuid } from '@duly/domain'
 import type { Signals } from '../coordination/signals.js'
 import { type AttemptListener, readyLanes } from '../dispatch/attempts.js'
 import type { Dispatcher } from '../dispatch/dispatcher.js'
@@ -56,22 +56,21 @@ export class Observers implements AttemptListener {
     if (placed.length === 0) return
     this.#parts.metrics.commit(placed.length, tookMs)
     const byId = new Map(rows.map((row) => [row.id, row]))
-    const lanes = new Map<string, Lane>()
+    const lanes: Lane[] = []
     for (const place of placed) {
       const row = byId.get(place.id)
       if (!row) continue
       const { tenant, queue, priority, taskType, expiresAtMs } = row.task
       this.#parts.metrics.taskSubmitted(taskType, tenant)
       if (place.status === 'PENDING') {
-        const lane = { queue, priority, tenant, gate: '' }
-        lanes.set(laneKey(lane), lane)
+        lanes.push({ queue, priority, tenant, gate: gates.none })
       } else if (place.status === 'SCHEDULED' && place.dueAtMs !== null) {
         const timer = { id: row.id, partition: row.partition, tenant, queue, taskType, priority, gate: '' }
         const mayExpire = expiresAtMs !== null
         this.#parts.addTimer({ ...timer, status: 'SCHEDULED', wakeAtMs: place.dueAtMs, suspect: false, mayExpire })
       }
     }
-    this.#ready([...lanes.values()])
+    this.#ready(lanes)
   }
 
   promoted = (tasks: readonly Promoted[]): void => {
