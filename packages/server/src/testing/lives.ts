@@ -62,7 +62,8 @@ export async function silence(node: TestNode, worker: SessionState): Promise<voi
 /** Moves the deadline, grace included, of a running task into the past. */
 export async function passDeadline(node: TestNode, id: Uuid): Promise<void> {
   await node.query(
-    `update open_tasks set deadline_at = now() - interval '10 s', wake_at = now() - interval '1 s' where id = $1`,
+    `update open_tasks set deadline_at = now() - interval '10 s', wake_at = now() - interval '1 s'
+     where id = $1 and status = 'RUNNING'`,
     [id],
   )
 }
