@@ -5,7 +5,7 @@ import { randomToken } from '../base/random.js'
 import type { PollRequest } from '../model.js'
 import type { LaneTake, ReadyQueue, TakenTask } from '../queue/port.js'
 import type { SessionStore } from '../store/session-store.js'
-import { LaneDirectory, type LaneEntry } from './lane-directory.js'
+import { type LaneAsk, LaneDirectory, type LaneEntry } from './lane-directory.js'
 import { Lookout } from './lookout.js'
 import type { Profile } from './profile.js'
 import type { OpenPoll, SessionState } from './session-state.js'
@@ -34,9 +34,8 @@ export interface Reservation {
 const claimLimit = 500
 
 interface Round {
-  readonly entry: LaneEntry
+  readonly ask: LaneAsk
   readonly take: LaneTake
-  readonly version: number
 }
 
 /**
@@ -136,14 +135,14 @@ export class Dispatcher {
   }
 
   /**
-   * A slot of a waiting worker for a task that is about to be committed, if its lane has no backlog and nothing else waits
-   * for that worker; else null.
+   * A slot of a waiting worker for a task that is about to be committed, if nothing else waits for that worker but what a
+   * claim under way asks for; else null.
    */
   reserve(task: { queue: string; taskType: string; tenant: string }): Reservation | null {
     // a queue that was not looked at may have a backlog that this node has not heard of
     if (this.#isClosed || !this.#lookout.knows(task.queue)) return null
     for (const [profile, waiting] of this.#waiting) {
-      if (waiting.size === 0 || !profile.serves(task) || this.#claiming.has(profile)) continue
+      if (waiting.size === 0 || !profile.serves(task)) continue
       if (!this.#directory.isIdleFor(profile)) continue
       for (const state of waiting) {
         if (state.free === 0) continue
@@ -181,11 +180,11 @@ export class Dispatcher {
     if (state.free > 0) this.#wait(state)
   }
 
-  /** Tasks became ready in these lanes. */
+  /** Tasks became ready: the lane of each. */
   ready(lanes: Iterable<Lane>): void {
     const queues = new Set<string>()
     for (const lane of lanes) {
-      this.#directory.mark(lane)
+      this.#directory.mark(lane, 1)
       queues.add(lane.queue)
     }
     this.#kickQueues(queues)
@@ -281,6 +280,9 @@ export class Dispatcher {
       this.#learn(rounds, tasks)
       this.#rotate(profile, rounds, tasks)
       if (tasks.length > 0) onTaken(tasks, clock.monotonicMs() - beganMs)
+    } catch (error) {
+      for (const { ask } of rounds) this.#directory.failed(ask)
+      throw error
     } finally {
       const taken = groupBy(tasks, (task) => task.session)
       for (const state of states) {
@@ -297,15 +299,17 @@ export class Dispatcher {
     const offers = this.#directory.lanesFor(profile).map((entry) => {
       entries.set(entry.lane, entry)
       // a session holds at most one suspect, so that a poison task takes no neighbour with it
-      return { lane: entry.lane, available: entry.lane.gate === gates.suspect ? 1 : claimLimit }
+      const available = entry.lane.gate === gates.suspect ? 1 : claimLimit
+      return { lane: entry.lane, available: Math.min(available, this.#directory.available(entry, profile)) }
     })
-    const nowMs = this.#options.clock.monotonicMs()
+    const monotonicMs = this.#options.clock.monotonicMs()
     let first = 0
     return this.#selector.select(offers, slots.length).map(({ lane, count }: LaneGrant) => {
       const entry = entries.get(lane) as LaneEntry
       const sessions = slots.slice(first, first + count)
       first += count
-      return { entry, version: entry.version, take: { lane, sessions, fromMs: this.#directory.startOf(entry, nowMs) } }
+      const ask = this.#directory.ask(entry, profile, { count, monotonicMs })
+      return { ask, take: { lane, sessions, fromMs: ask.fromMs } }
     })
   }
 
@@ -326,12 +330,11 @@ export class Dispatcher {
       const sum = found.get(key) ?? { count: 0, lastReadyAtMs: 0 }
       found.set(key, { count: sum.count + 1, lastReadyAtMs: Math.max(sum.lastReadyAtMs, task.readyAtMs) })
     }
-    for (const { entry, take, version } of rounds) {
+    const storeNowMs = this.#options.storeNowMs()
+    for (const { ask, take } of rounds) {
       const { count, lastReadyAtMs } = found.get(laneKey(take.lane)) ?? { count: 0, lastReadyAtMs: 0 }
-      if (count < take.sessions.length) {
-        this.#selector.refund(take.lane, take.sessions.length - count)
-        this.#directory.foundShort(entry, { version, fromMs: take.fromMs })
-      } else this.#directory.found(entry, lastReadyAtMs, this.#options.storeNowMs())
+      if (count < ask.count) this.#selector.refund(take.lane, ask.count - count)
+      this.#directory.found(ask, { count, lastReadyAtMs, storeNowMs })
     }
   }
 }

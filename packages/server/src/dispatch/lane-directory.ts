@@ -1,17 +1,38 @@
 import { type Lane, laneKey } from '@duly/domain'
 import type { Profile } from './profile.js'
 
-/** What this node believes of one lane that may have ready tasks. */
+/** How a lane looks to the workers of one profile, who may serve only some of its types. */
+interface View {
+  /** Tasks that takes under way ask for. */
+  asked: number
+  /** The hint up to which nothing is left for them. */
+  emptyAt: number
+  /** Nothing for them ready before this instant was left at the last look (epoch ms of the store). */
+  fromMs: number
+  /** When they last looked at the lane from its start (monotonic ms). */
+  lookedFromStartMs: number
+  /** A take found less than there is: tasks of other types may be in the way. */
+  isShort: boolean
+}
+
+/** What this node believes of one lane. */
 export interface LaneEntry {
   readonly lane: Lane
   /** Raised by every hint, so that an older look does not overrule a newer hint. */
   version: number
-  /** Nothing ready before this instant was left at the last look (epoch ms of the store). */
-  fromMs: number
-  /** When it was last looked at from its start (monotonic ms). */
-  lookedFromStartMs: number
-  /** A take that its filter left short: tasks of other types may be in the way. */
-  isShort: boolean
+  /** Ready tasks, as far as counted here; Infinity: some, uncounted. */
+  ready: number
+  readonly views: Map<Profile, View>
+}
+
+/** A take that is under way. */
+export interface LaneAsk {
+  readonly entry: LaneEntry
+  readonly profile: Profile
+  readonly count: number
+  readonly version: number
+  /** From where it reads the lane (epoch ms). */
+  readonly fromMs: number
 }
 
 /** A mark stays this far behind the store's clock: a commit under way may still bring an earlier ready_at. */
@@ -20,37 +41,51 @@ const markLagMs = 2_000
 const fromStartEveryMs = 1_000
 
 /**
- * The lanes that may have work, as hints: from this node's own submissions and promotions, from other nodes' signals and
- * from a slow look at the ready queue. Holds only lanes believed not empty, so it is bounded by what the looks return.
+ * The lanes that may have work, as hints: counted from this node's own commits, uncounted from other nodes' signals and from a
+ * slow look at the ready queue. Counts let a new task go straight to a free worker while a claim fetches the ones before it.
+ * Holds only lanes believed not empty, so it is bounded by what the looks return.
  */
 export class LaneDirectory {
   readonly #queues = new Map<string, Map<string, LaneEntry>>()
-  /** Lanes given up since the last look because a take from their start came back short. */
-  readonly #short = new Set<string>()
   #version = 0
 
-  /** Lanes that a worker of this profile may take from. */
-  lanesFor(profile: Profile): LaneEntry[] {
-    const found: LaneEntry[] = []
-    for (const queue of profile.queues) {
-      for (const entry of this.#queues.get(queue)?.values() ?? []) {
-        if (profile.mayTake(entry.lane)) found.push(entry)
-      }
-    }
-    return found
+  /** The number of hints so far; `replace` compares with it. */
+  get version(): number {
+    return this.#version
   }
 
-  /** True when nothing is known to wait for this profile. */
+  /** Lanes with tasks that a worker of this profile may take and that no take under way asks for. */
+  lanesFor(profile: Profile): LaneEntry[] {
+    return [...this.#entriesFor(profile)].filter((entry) => this.available(entry, profile) > 0)
+  }
+
+  /** True when nothing waits for this profile that no take under way asks for. */
   isIdleFor(profile: Profile): boolean {
-    for (const queue of profile.queues) {
-      for (const entry of this.#queues.get(queue)?.values() ?? []) {
-        if (profile.mayTake(entry.lane)) return false
-      }
-    }
+    for (const entry of this.#entriesFor(profile)) if (this.available(entry, profile) > 0) return false
     return true
   }
 
-  mark(lane: Lane): void {
+  /** Lanes in which takes of this profile found less than there is. Each is told once. */
+  takeShort(profile: Profile): Lane[] {
+    const short: Lane[] = []
+    for (const entry of this.#entriesFor(profile)) {
+      const view = entry.views.get(profile)
+      if (!view?.isShort) continue
+      view.isShort = false
+      short.push(entry.lane)
+    }
+    return short
+  }
+
+  /** How many tasks of the lane a take could ask for; Infinity: uncounted. */
+  available(entry: LaneEntry, profile: Profile): number {
+    const view = entry.views.get(profile)
+    if (!view) return entry.ready
+    return view.emptyAt === entry.version ? 0 : Math.max(0, entry.ready - view.asked)
+  }
+
+  /** Tasks became ready in this lane: so many, or uncounted. */
+  mark(lane: Lane, count = Number.POSITIVE_INFINITY): void {
     let lanes = this.#queues.get(lane.queue)
     if (!lanes) {
       lanes = new Map()
@@ -59,68 +94,95 @@ export class LaneDirectory {
     const key = laneKey(lane)
     const entry = lanes.get(key)
     this.#version++
-    if (entry) entry.version = this.#version
-    else {
-      const fresh = {
-        lane,
+    if (!entry) {
+      const { queue, priority, tenant, gate } = lane
+      lanes.set(key, {
+        lane: { queue, priority, tenant, gate },
         version: this.#version,
-        fromMs: 0,
-        lookedFromStartMs: Number.NEGATIVE_INFINITY,
-        isShort: false,
-      }
-      lanes.set(key, fresh)
-    }
-  }
-
-  /** From where the next take reads the lane: its mark, or once a second its start. */
-  startOf(entry: LaneEntry, monotonicMs: number): number {
-    if (monotonicMs - entry.lookedFromStartMs < fromStartEveryMs) return entry.fromMs
-    entry.lookedFromStartMs = monotonicMs
-    entry.fromMs = 0
-    return 0
-  }
-
-  /** A take found as many as it asked for, the last one ready at `lastReadyAtMs`. */
-  found(entry: LaneEntry, lastReadyAtMs: number, storeNowMs: number): void {
-    entry.fromMs = Math.max(entry.fromMs, Math.min(lastReadyAtMs, storeNowMs - markLagMs))
-    entry.isShort = false
-  }
-
-  /** A take that began at `version` and read from `fromMs` found less than it asked for: the lane is empty unless hinted at since. */
-  foundShort(entry: LaneEntry, take: { version: number; fromMs: number }): void {
-    if (take.fromMs > 0) {
-      // below the mark something may be left: look there before giving the lane up
-      entry.lookedFromStartMs = Number.NEGATIVE_INFINITY
+        ready: count,
+        views: new Map(),
+      })
       return
     }
-    entry.isShort = true
-    this.#short.add(laneKey(entry.lane))
-    if (entry.version === take.version) this.#remove(entry)
+    entry.version = this.#version
+    entry.ready += count
+  }
+
+  /** A take begins: it asks for `count` tasks, from the lane's mark or, once a second, from its start. */
+  ask(entry: LaneEntry, profile: Profile, { count, monotonicMs }: { count: number; monotonicMs: number }): LaneAsk {
+    const view = this.#viewOf(entry, profile)
+    view.asked += count
+    if (monotonicMs - view.lookedFromStartMs >= fromStartEveryMs) {
+      view.lookedFromStartMs = monotonicMs
+      view.fromMs = 0
+    }
+    return { entry, profile, count, version: entry.version, fromMs: view.fromMs }
+  }
+
+  /** A take ends: it found `count` tasks, the last one ready at `lastReadyAtMs`. */
+  found(
+    { entry, profile, ...ask }: LaneAsk,
+    found: { count: number; lastReadyAtMs: number; storeNowMs: number },
+  ): void {
+    const view = this.#viewOf(entry, profile)
+    view.asked -= ask.count
+    entry.ready = Math.max(0, entry.ready - found.count)
+    if (found.count >= ask.count) {
+      view.fromMs = Math.max(view.fromMs, Math.min(found.lastReadyAtMs, found.storeNowMs - markLagMs))
+      view.isShort = false
+    } else if (ask.fromMs > 0) {
+      // below the mark something may be left: look there before giving the lane up
+      view.lookedFromStartMs = Number.NEGATIVE_INFINITY
+    } else {
+      view.emptyAt = ask.version
+      view.isShort = true
+    }
+    if (entry.ready === 0 && this.#isQuiet(entry)) this.#remove(entry)
+  }
+
+  /** A take failed: what is there is not known any more. */
+  failed({ entry, profile, count }: LaneAsk): void {
+    this.#viewOf(entry, profile).asked -= count
+    entry.ready = Number.POSITIVE_INFINITY
   }
 
   /**
-   * What a look at these queues found; lanes not found that were not hinted at since `version` go. A lane that was given up as
-   * empty and has tasks all the same is short.
+   * What a look at these queues found, uncounted. Lanes not found that were not hinted at since `version` go; lanes found have
+   * tasks even for those who found none at their last take.
    */
   replace(queues: readonly string[], lanes: readonly Lane[], version: number): void {
     const listed = new Set(lanes.map(laneKey))
     for (const queue of queues) {
       for (const [key, entry] of this.#queues.get(queue) ?? []) {
-        if (!listed.has(key) && entry.version <= version) this.#remove(entry)
+        if (!listed.has(key) && entry.version <= version && this.#isQuiet(entry)) this.#remove(entry)
       }
     }
-    for (const lane of lanes) {
-      const key = laneKey(lane)
-      if (!this.#queues.get(lane.queue)?.has(key)) this.mark(lane)
-      const entry = this.#queues.get(lane.queue)?.get(key)
-      if (entry && this.#short.has(key)) entry.isShort = true
-    }
-    this.#short.clear()
+    for (const lane of lanes) this.mark(lane)
   }
 
-  /** The number of hints so far; `replace` compares with it. */
-  get version(): number {
-    return this.#version
+  *#entriesFor(profile: Profile): Generator<LaneEntry> {
+    for (const queue of profile.queues) {
+      for (const entry of this.#queues.get(queue)?.values() ?? []) if (profile.mayTake(entry.lane)) yield entry
+    }
+  }
+
+  #viewOf(entry: LaneEntry, profile: Profile): View {
+    const view = entry.views.get(profile)
+    if (view) return view
+    const fresh = {
+      asked: 0,
+      emptyAt: 0,
+      fromMs: 0,
+      lookedFromStartMs: Number.NEGATIVE_INFINITY,
+      isShort: false,
+    }
+    entry.views.set(profile, fresh)
+    return fresh
+  }
+
+  #isQuiet(entry: LaneEntry): boolean {
+    for (const view of entry.views.values()) if (view.asked > 0) return false
+    return true
   }
 
   #remove(entry: LaneEntry): void {

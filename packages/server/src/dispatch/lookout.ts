@@ -68,11 +68,9 @@ export class Lookout {
 
   /** Lanes that a filtered take left short though they have tasks: tasks that these workers do not serve are in the way. */
   async #clearFor(profile: Profile): Promise<void> {
-    for (const entry of this.#options.directory.lanesFor(profile)) {
-      if (!entry.isShort || entry.lane.gate !== gates.none) continue
-      entry.isShort = false
+    for (const lane of this.#options.directory.takeShort(profile)) {
       // others here may serve what was moved
-      if ((await this.#clear(entry.lane, profile)) > 0) await this.lookAt([entry.lane.queue])
+      if (lane.gate === gates.none && (await this.#clear(lane, profile)) > 0) await this.lookAt([lane.queue])
     }
   }
 
