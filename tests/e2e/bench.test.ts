@@ -23,7 +23,7 @@ it('the benchmark runs all its lines and keeps a result', async () => {
   expect(summary.map(({ line }) => line)).toEqual(['single', 'batch', 'latency', 'drain'])
   for (const { figures } of summary) {
     expect(figures['tasks/s']?.median).toBeGreaterThan(0)
-    expect(figures['wal bytes/task']?.median).toBeGreaterThan(2_048)
+    expect(figures['wal bytes/task']?.median).toBeGreaterThan(100)
     expect(figures['server rss MB']?.median).toBeGreaterThan(10)
   }
 })
