@@ -32,6 +32,7 @@ export interface Reservation {
 
 /** The most tasks of one claim. */
 const claimLimit = 500
+const staleMs = 5_000
 
 interface Round {
   readonly ask: LaneAsk
@@ -76,7 +77,7 @@ export class Dispatcher {
   ): Promise<readonly TakenTask[]> {
     if (this.#isClosed) throw new DulyError('shutting_down', 'This node is shutting down.', { retryAfterSeconds: 1 })
     this.#options.sessions.acknowledge(state, request.received)
-    if (request.received < state.grants.highestSent) await this.repeat(state, request.received)
+    if (request.received < state.grants.highestSent || this.#isStale(state)) await this.repeat(state, request.received)
     const isQuick = request.waitMs <= 0
     if (isQuick && request.slots > 0) await this.#lookout.know(state.profile.queues)
     return new Promise((resolve) => {
@@ -104,6 +105,12 @@ export class Dispatcher {
       this.#wait(state)
       if (isQuick) void (this.#claiming.get(state.profile) ?? Promise.resolve()).then(hurry)
     })
+  }
+
+  /** What waited for a poll for long may have been ended by the watchdog: the store's word comes first. */
+  #isStale(state: SessionState): boolean {
+    const nowMs = this.#options.storeNowMs()
+    return state.mailbox.some((task) => nowMs - task.startedAtMs > staleMs)
   }
 
   #wait(state: SessionState): void {

@@ -41,7 +41,7 @@ async function waitingWorker(
   const worker = await node.api.worker({ queues: [queue], taskTypes })
   // the node has looked at the queue when this is answered: it knows that there is no backlog
   await worker.poll(slots)
-  const poll = worker.poll(slots, { wait: 1.5 })
+  const poll = worker.poll(slots, { wait: 0.8 })
   await enough(150)
   return { worker, poll }
 }

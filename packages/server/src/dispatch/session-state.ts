@@ -95,9 +95,9 @@ export class SessionState {
     }
   }
 
-  /** What waits for the next poll. */
+  /** What waits for the next poll, as it stands now. */
   get mailbox(): readonly TakenTask[] {
-    return this.#mailbox
+    return [...this.#mailbox]
   }
 
   /**

@@ -1,0 +1,104 @@
+import { systemClock } from '@duly/domain'
+import { pino } from 'pino'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { cleanUpLater } from '../../../../tests/support/clean-up.js'
+import { until } from '../dispatch/testing/http-node.js'
+import { makeStoreBench, type StoreBench } from '../queue/testing/store-bench.js'
+import { type Hints, Signals } from './signals.js'
+
+let bench: StoreBench
+beforeAll(async () => {
+  bench = await makeStoreBench()
+  cleanUpLater(() => bench.close())
+})
+
+let numbers = 0
+
+/** A node's signals, with what it heard. */
+async function start(options: { others?: number } = {}): Promise<{ signals: Signals; heard: Hints[] }> {
+  const heard: Hints[] = []
+  const [before] = await bench.sql<{ n: number }>(listeners)
+  const signals = new Signals({
+    database: bench.database,
+    url: bench.url,
+    nodeNumber: numbers++,
+    clock: systemClock,
+    log: pino({ level: 'silent' }),
+    others: () => options.others ?? 1,
+    onHints: (hints) => void heard.push(hints),
+  })
+  signals.start()
+  cleanUpLater(() => signals.stop())
+  await until('listening', async () => ((await bench.sql<{ n: number }>(listeners))[0]?.n ?? 0) > (before?.n ?? 0))
+  return { signals, heard }
+}
+
+const listeners = `
+select count(*)::integer as n from pg_stat_activity
+where datname = current_database() and application_name = 'duly listener' and state = 'idle' and query ilike 'listen%'`
+
+describe('signals', () => {
+  it('reach the other nodes, gathered, and not their own', async () => {
+    const [one, two, three] = [await start(), await start(), await start()]
+    for (const queue of ['a', 'b', 'a']) one.signals.publish('ready', queue)
+    one.signals.publish('session', 's')
+    one.signals.publish('finished', 't')
+    one.signals.publishTimers()
+    await until('the word', () => two.heard.length > 0 && three.heard.length > 0)
+    expect(two.heard).toEqual([{ ready: ['a', 'b'], session: ['s'], finished: ['t'], timers: true }])
+    expect(three.heard).toEqual(two.heard)
+    expect(one.heard).toEqual([])
+  })
+
+  it('are not sent while nobody else listens', async () => {
+    const listener = await start()
+    const alone = await start({ others: 0 })
+    alone.signals.publish('ready', 'unheard')
+    alone.signals.publishTimers()
+    const other = await start()
+    other.signals.publish('ready', 'heard')
+    await until('the word', () => listener.heard.length > 0)
+    expect(listener.heard.flatMap((hints) => hints.ready)).toEqual(['heard'])
+  })
+
+  it('that are too many for one notification are left out, not failed', async () => {
+    const [one, two] = [await start(), await start()]
+    for (let n = 0; n < 2_000; n++) one.signals.publish('finished', `task-${n}-${'x'.repeat(100)}`)
+    one.signals.publish('session', 'important')
+    await until('the word', () => two.heard.length > 0)
+    const [hints] = two.heard
+    expect(hints?.session).toEqual(['important'])
+    expect(hints?.finished.length).toBeGreaterThan(20)
+    expect(hints?.finished.length).toBeLessThan(100)
+  })
+
+  it('survive a cut connection, and words that are none of ours', async () => {
+    const [one, two] = [await start(), await start()]
+    await bench.sql("select pg_notify('duly', 'no json'), pg_notify('duly', '{}'), pg_notify('duly', 'null')")
+    await bench.sql(
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'duly listener'",
+    )
+    await until('the word', () => {
+      one.signals.publish('ready', 'again')
+      return two.heard.some((hints) => hints.ready?.includes('again'))
+    })
+  })
+
+  it('stop at once, also while they try to connect', async () => {
+    const { signals } = await start()
+    await signals.stop()
+    const lost = new Signals({
+      database: bench.database,
+      url: 'postgres://nobody@127.0.0.1:1/none',
+      nodeNumber: numbers++,
+      clock: systemClock,
+      log: pino({ level: 'silent' }),
+      others: () => 0,
+      onHints: () => {},
+    })
+    lost.start()
+    const beganMs = performance.now()
+    await lost.stop()
+    expect(performance.now() - beganMs).toBeLessThan(1_000)
+  })
+})

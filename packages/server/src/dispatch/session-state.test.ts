@@ -1,0 +1,175 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { TakenTask } from '../queue/port.js'
+import type { OpenPoll, SessionState } from './session-state.js'
+import { aSession, taken } from './testing/tasks.js'
+
+interface TestPoll extends OpenPoll {
+  /** What it was answered with; null while it waits. */
+  answered: readonly TakenTask[] | null
+}
+
+function aPoll(slots: number): TestPoll {
+  const poll: TestPoll = {
+    slots,
+    hurry: false,
+    answered: null,
+    answer: (tasks) => {
+      expect(poll.answered).toBeNull()
+      poll.answered = tasks
+    },
+  }
+  return poll
+}
+
+const open = (state: SessionState, slots: number): TestPoll => {
+  const poll = aPoll(slots)
+  state.open(poll)
+  return poll
+}
+
+const numbers = (tasks: readonly TakenTask[] | null): number[] | null => tasks?.map((task) => task.grant) ?? null
+
+describe('a poll', () => {
+  it('is answered with what came true, at once', () => {
+    const state = aSession()
+    const poll = open(state, 3)
+    state.promise(2)
+    expect(state.free).toBe(1)
+    state.fulfil(2, [taken(1)])
+    state.settle()
+    expect(numbers(poll.answered)).toEqual([1])
+    expect(state.free).toBe(0)
+  })
+
+  it('is answered empty when a newer one comes, which gets what follows', () => {
+    const state = aSession()
+    const [older, newer] = [open(state, 1), open(state, 1)]
+    expect(numbers(older.answered)).toEqual([])
+    state.promise(1)
+    state.fulfil(1, [taken(1)])
+    state.settle()
+    expect(numbers(newer.answered)).toEqual([1])
+  })
+
+  it('in a hurry waits for what was promised, and for nothing else', () => {
+    const state = aSession()
+    const poll = open(state, 2)
+    state.promise(1)
+    state.hurry(poll)
+    expect(poll.answered).toBeNull()
+    expect(state.free).toBe(0)
+    state.fulfil(1, [])
+    state.settle()
+    expect(numbers(poll.answered)).toEqual([])
+  })
+
+  it('is not ended by the hurry of one before it', () => {
+    const state = aSession()
+    const older = open(state, 1)
+    const newer = open(state, 1)
+    state.hurry(older)
+    expect(newer.answered).toBeNull()
+    state.hurry(newer)
+    expect(newer.answered).toEqual([])
+  })
+
+  it('whose client went away leaves its tasks to the next', () => {
+    const state = aSession()
+    const gone = open(state, 2)
+    state.promise(1)
+    state.abandon(gone)
+    state.fulfil(1, [taken(1)])
+    state.settle()
+    expect(gone.answered).toBeNull()
+    expect(numbers(open(state, 1).answered)).toEqual([1])
+  })
+})
+
+describe('the word of the store', () => {
+  it('replaces what waited when it was asked for', () => {
+    const state = aSession()
+    for (const n of [1, 2]) {
+      state.promise(1)
+      state.fulfil(1, [taken(n)])
+    }
+    const before = state.mailbox
+    // the first has ended since, the second has a fresh deadline
+    state.refill([taken(2, { deadlineAtMs: 9_000 })], before)
+    expect(open(state, 5).answered).toMatchObject([{ grant: 2, deadlineAtMs: 9_000 }])
+  })
+
+  it('leaves alone what came while it was asked for', () => {
+    const state = aSession()
+    state.promise(2)
+    state.fulfil(1, [taken(1)])
+    const before = state.mailbox
+    state.fulfil(1, [taken(2)])
+    state.refill([taken(1)], before)
+    expect(numbers(open(state, 5).answered)).toEqual([1, 2])
+  })
+
+  it('names no task twice that also came by itself', () => {
+    const state = aSession()
+    state.promise(1)
+    const before = state.mailbox
+    state.fulfil(1, [taken(1)])
+    state.refill([taken(1)], before)
+    expect(numbers(open(state, 5).answered)).toEqual([1])
+  })
+})
+
+describe('slots', () => {
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('poll' as const), part: fc.double({ min: 0, max: 1, noNaN: true }) }),
+    fc.record({ kind: fc.constant('promise' as const), slots: fc.integer({ min: 1, max: 4 }) }),
+    fc.record({ kind: fc.constant('keep' as const), part: fc.double({ min: 0, max: 1, noNaN: true }) }),
+    fc.record({ kind: fc.constant('leave' as const) }),
+  )
+
+  it('are never exceeded by what the worker has, what waits for it and what is promised', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 10 }), fc.array(step, { maxLength: 60 }), (slots, steps) => {
+        const state = aSession()
+        const promises: number[] = []
+        let poll: TestPoll | null = null
+        let holds = 0
+        let next = 1
+        const collect = (): void => {
+          if (poll?.answered) {
+            holds += poll.answered.length
+            poll = null
+          }
+        }
+        for (const each of steps) {
+          if (each.kind === 'poll') {
+            const fresh = aPoll(Math.floor(each.part * (slots - holds)))
+            // an older one is answered first: the worker has not seen that when it asks
+            const older = poll
+            state.open(fresh)
+            holds += older?.answered?.length ?? 0
+            poll = fresh
+          } else if (each.kind === 'promise') {
+            const count = Math.min(each.slots, state.free)
+            if (count > 0) {
+              state.promise(count)
+              promises.push(count)
+            }
+          } else if (each.kind === 'keep') {
+            const count = promises.shift()
+            if (count !== undefined) {
+              const tasks = Array.from({ length: Math.round(each.part * count) }, () => taken(next++))
+              state.fulfil(count, tasks)
+              state.settle()
+            }
+          } else if (poll) {
+            state.abandon(poll)
+            poll = null
+          }
+          collect()
+          expect(holds + state.mailbox.length + state.promised).toBeLessThanOrEqual(slots)
+        }
+      }),
+    )
+  })
+})
