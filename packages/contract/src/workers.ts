@@ -22,6 +22,7 @@ export const workerLimits = {
   slots: 10_000,
   leases: 10_000,
   reports: 10_000,
+  logLines: 1_000,
 } as const
 
 /** Bounds of a heartbeat interval wished by a worker, in seconds. The lease is three times it. */
@@ -187,6 +188,20 @@ export const Heartbeat = closed({
       maxItems: workerLimits.leases,
       description: `Each value at most ${limits.checkpointMaxBytes} bytes.`,
     }),
+  ),
+  logs: Type.Optional(
+    Type.Array(
+      closed({
+        lease: LeaseText,
+        at: Instant,
+        level: Type.Enum(['debug', 'info', 'warn', 'error']),
+        message: Type.String(),
+      }),
+      {
+        maxItems: workerLimits.logLines,
+        description: `Kept up to ${limits.logsMaxLinesPerTask} lines and ${limits.logsMaxBytesPerTask} bytes a task.`,
+      },
+    ),
   ),
   lag_ms: Type.Optional(nullable<number>('number', { minimum: 0, description: "Lag of the worker's event loop." })),
   rss_bytes: Type.Optional(nullable<number>('number', { minimum: 0 })),

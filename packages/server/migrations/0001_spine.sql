@@ -202,7 +202,21 @@ create table task_progress (
   percent real,
   note text,
   checkpoint text,
+  -- what task_logs holds for the task, so that its bound costs one look
+  log_lines integer not null default 0,
+  log_bytes integer not null default 0,
   updated_at timestamptz not null
+);
+
+-- Lines that handlers logged: at most 10,000 and 1 MiB a task.
+create table task_logs (
+  task_id uuid not null,
+  line integer not null,
+  attempt integer not null,
+  at timestamptz not null,
+  level text not null,
+  message text not null,
+  primary key (task_id, line)
 );
 
 -- A key lives while its task is open, then 30 days, and never outlives the record.
@@ -311,20 +325,31 @@ create table counters (
 create function duly_day_bound(day date) returns uuid language sql immutable strict as
 $$ select (lpad(to_hex((extract(epoch from day::timestamp at time zone 'UTC') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid $$;
 
--- Makes one day's partitions; does nothing when they exist. Rows up to 8 KB stay inline and uncompressed.
+-- Makes one day's partitions; does nothing when they exist. Made aside and attached, because `partition of` takes an
+-- exclusive lock on the parent: it would wait behind every open reader, and all work would wait behind it. Rows up to
+-- 8 KB stay inline and uncompressed.
 create function duly_make_day(day date) returns boolean language plpgsql as $$
 declare
   suffix text := to_char(day, 'YYYYMMDD');
+  parent text;
+  is_new boolean := false;
 begin
   if to_regclass('tasks_' || suffix) is not null and to_regclass('outcomes_' || suffix) is not null then
     return false;
   end if;
   perform pg_advisory_xact_lock(hashtext('duly_make_day'));
-  execute format('create table if not exists %I partition of tasks for values from (%L) to (%L) with (toast_tuple_target = 8160)',
-    'tasks_' || suffix, duly_day_bound(day), duly_day_bound(day + 1));
-  execute format('create table if not exists %I partition of outcomes for values from (%L) to (%L) with (toast_tuple_target = 8160)',
-    'outcomes_' || suffix, duly_day_bound(day), duly_day_bound(day + 1));
-  return true;
+  foreach parent in array array['tasks', 'outcomes'] loop
+    execute format('create table if not exists %I (like %I including defaults including constraints) with (toast_tuple_target = 8160)',
+      parent || '_' || suffix, parent);
+    -- asked of the table itself: the advisory lock does not refresh what to_regclass remembers
+    if not exists (select from pg_inherits i join pg_class c on c.oid = i.inhrelid where c.relname = parent || '_' || suffix
+        and i.inhparent = to_regclass(parent)) then
+      execute format('alter table %I attach partition %I for values from (%L) to (%L)',
+        parent, parent || '_' || suffix, duly_day_bound(day), duly_day_bound(day + 1));
+      is_new := true;
+    end if;
+  end loop;
+  return is_new;
 end $$;
 
 -- A task as one row, for people with psql.

@@ -211,8 +211,17 @@ export interface HeartbeatRequest {
   readonly waitMs: number
   readonly progress: readonly { readonly lease: string; readonly percent: number; readonly note: string | null }[]
   readonly checkpoints: readonly { readonly lease: string; readonly value: JsonText }[]
+  readonly logs: readonly LogLine[]
   readonly lagMs: number | null
   readonly rssBytes: number | null
+}
+
+/** A line that a handler logged; `atMs` is the worker's own reading, for people. */
+export interface LogLine {
+  readonly lease: string
+  readonly atMs: number
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  readonly message: string
 }
 
 export interface HeartbeatAnswer {

@@ -64,14 +64,16 @@ async function beatFor(mine) {
   while (session === mine) {
     await refresh()
     if (session !== mine) return
+    const leftAt = performance.now()
     const outcome = await beat(mine)
+    const wasHeld = performance.now() - leftAt >= mine.heartbeatMs / 2
     if (session !== mine) return
     if (outcome === 'lost') {
       session = null
       return tell({ kind: 'lost', workerId: mine.workerId })
     }
     failures = outcome === 'failed' ? failures + 1 : 0
-    await sleep(failures > 0 ? retryDelay(failures) : spacing(quick))
+    await sleep(failures > 0 ? retryDelay(failures) : wasHeld ? 0 : spacing(quick, mine))
   }
 }
 
@@ -131,14 +133,16 @@ function refused(workerId, answer) {
 }
 
 /**
- * Delay after a beat that was answered: none while there are quick beats left.
+ * Delay after a beat that was answered before its time: none while there are quick beats left, and never so long that the
+ * lease (three heartbeats) comes into danger.
  * @param {{ left: number, at: number }} quick
+ * @param {BeatSession} session
  */
-function spacing(quick) {
+function spacing(quick, { heartbeatMs }) {
   const now = performance.now()
   quick.left = Math.min(QUICK_BEATS, quick.left + (now - quick.at) / 1_000)
   quick.at = now
-  if (quick.left < 1) return 1_000
+  if (quick.left < 1) return Math.min(1_000, heartbeatMs)
   quick.left -= 1
   return 0
 }

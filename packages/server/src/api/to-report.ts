@@ -2,6 +2,7 @@ import type { HeartbeatBody, RegisterWorkerBody, ReportBody } from '@duly/contra
 import { decodeId, limits } from '@duly/domain'
 import type { HeartbeatRequest, Report, TaskError, WorkerRegistration } from '../model.js'
 import { cleanText, cutBytes, cutChars } from './clean-text.js'
+import { parseInstant } from './instant.js'
 import type { Captures } from './json-captures.js'
 
 const toMs = (seconds: number): number => Math.round(seconds * 1_000)
@@ -69,6 +70,12 @@ export function toHeartbeat(body: HeartbeatBody, captures: Captures): HeartbeatR
     checkpoints: (body.checkpoints ?? []).map(({ lease }, item) => ({
       lease,
       value: captures.text('checkpoints[*].value', item) ?? 'null',
+    })),
+    logs: (body.logs ?? []).map(({ lease, at, level, message }) => ({
+      lease,
+      atMs: parseInstant(at) ?? 0,
+      level,
+      message: cutBytes(cleanText(message), limits.errorMessageMaxBytes),
     })),
     lagMs: body.lag_ms ?? null,
     rssBytes: body.rss_bytes ?? null,

@@ -2,12 +2,15 @@ import { type Clock, DulyError, encodeLease, type IdMinter, type Uuid } from '@d
 import { Batcher } from '../base/batcher.js'
 import { groupBy } from '../base/group-by.js'
 import type { HeartbeatAnswer, HeartbeatRequest, WorkerRegistration, WorkerSession } from '../model.js'
-import type { BeatAnswer, HeldLease, ProgressWrite, SessionStore } from '../store/session-store.js'
+import type { ProgressStore } from '../store/progress-store.js'
+import type { BeatAnswer, HeldLease, SessionStore } from '../store/session-store.js'
+import { storeHandlerWrites } from './handler-writes.js'
 import { Profile } from './profile.js'
 import { SessionState } from './session-state.js'
 
 export interface SessionsOptions {
   readonly store: SessionStore
+  readonly progress: ProgressStore
   readonly minter: IdMinter
   readonly clock: Clock
   readonly heartbeatMs: number
@@ -118,10 +121,11 @@ export class Sessions {
     this.acknowledge(state, request.received)
     const { answer, held } = await this.#beats.add({ state, request })
     if (!answer) throw this.#lose(state)
-    await this.#writeProgress(state, request, held)
+    await storeHandlerWrites(this.#options.progress, id, { request, held })
     const first = this.#tell(state, request.leases, { answer, held })
     if (first.isNews || request.waitMs <= 0) return first.answer
-    const woken = await this.#sleep(id, request.waitMs, signal)
+    // the lease is renewed when a beat arrives: one that is held longer than a heartbeat would outlive it
+    const woken = await this.#sleep(id, Math.min(request.waitMs, state.row.heartbeatMs), signal)
     if (!woken) return first.answer
     return this.#tell(state, request.leases, { answer, held: await this.#options.store.held([id]) }).answer
   }
@@ -248,21 +252,6 @@ export class Sessions {
       state.told.add(lease)
     }
     return { isNews, answer: { cancel, lost, drain: answer.draining } }
-  }
-
-  async #writeProgress(state: SessionState, request: HeartbeatRequest, held: readonly HeldLease[]): Promise<void> {
-    if (request.progress.length === 0 && request.checkpoints.length === 0) return
-    const leases = new Map(held.map((lease) => [encodeLease(lease), lease]))
-    const writes = new Map<string, ProgressWrite>()
-    const write = (lease: string, part: Partial<ProgressWrite>): void => {
-      const holder = leases.get(lease)
-      if (!holder) return
-      const before = writes.get(lease) ?? { lease: holder, percent: null, note: null, checkpoint: null }
-      writes.set(lease, { ...before, ...part })
-    }
-    for (const { lease, percent, note } of request.progress) write(lease, { percent, note })
-    for (const { lease, value } of request.checkpoints) write(lease, { checkpoint: value })
-    if (writes.size > 0) await this.#options.store.writeProgress(state.row.id, [...writes.values()])
   }
 
   /** True when woken, false when the time is up or the client is gone. */

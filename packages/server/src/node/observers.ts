@@ -33,6 +33,12 @@ export class Observers implements AttemptListener {
       metrics.taskFinished({ taskType, status, executionMs: Math.max(0, nowMs - startedAtMs) })
     }
     this.ended(tasks.map((task) => task.id))
+    this.#nextSuspects(tasks)
+  }
+
+  /** A session that is rid of its suspect may take the next one. */
+  #nextSuspects(tasks: readonly Landed[]): void {
+    this.#ready(tasks.filter((task) => task.gate === gates.suspect))
   }
 
   /** Tasks that ended, for whoever waits for them here or elsewhere. */
@@ -43,6 +49,7 @@ export class Observers implements AttemptListener {
 
   reopened = (tasks: readonly Landed[]): void => {
     this.#ready(readyLanes(tasks))
+    this.#nextSuspects(tasks)
     for (const task of tasks) {
       if (task.status === 'RETRYING') this.#parts.metrics.taskRetried(task.taskType)
       if (task.dueAtMs === null || (task.status !== 'RETRYING' && task.status !== 'SCHEDULED')) continue

@@ -115,6 +115,7 @@ function assemble(config: ServerConfig, membership: Membership, log: Logger): No
   const observers = new Observers({ metrics, waiters, dispatcher: () => dispatcher, signals, addTimer, storeNowMs })
   const sessions: Sessions = new Sessions({
     store: stores.sessions,
+    progress: stores.progress,
     minter,
     clock,
     heartbeatMs: config.heartbeatMs,

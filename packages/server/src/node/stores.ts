@@ -2,6 +2,7 @@ import { PostgresReadyQueue } from '../queue/postgres/ready-queue.js'
 import { AttemptStore } from '../store/attempt-store.js'
 import type { Database } from '../store/database.js'
 import { IntakeStore } from '../store/intake-store.js'
+import { ProgressStore } from '../store/progress-store.js'
 import { QueueStore } from '../store/queue-store.js'
 import { SessionStore } from '../store/session-store.js'
 import { TaskStore } from '../store/task-store.js'
@@ -28,6 +29,7 @@ export function makeStores(database: Database, options: { nodeNumber: number; gr
     attempts: new AttemptStore(database, { slot: slot(writerSlots.attempts) }),
     timers: new TimerStore(database, { slot: slot(writerSlots.timers), graceMs }),
     tasks: new TaskStore(database, { slot: slot(writerSlots.tasks), graceMs }),
+    progress: new ProgressStore(database),
     sessions: new SessionStore(database, { graceMs }),
     queues: new QueueStore(database),
     watch: new WatchStore(database),

@@ -197,7 +197,16 @@ describe('a session that is dead', () => {
     await watch(node)
     node.sessions.doubt(life.worker)
     const poll = { slots: 1, waitMs: 0, received: 0 }
-    const beat = { received: 0, leases: [], waitMs: 0, progress: [], checkpoints: [], lagMs: null, rssBytes: null }
+    const beat = {
+      received: 0,
+      leases: [],
+      waitMs: 0,
+      progress: [],
+      checkpoints: [],
+      logs: [],
+      lagMs: null,
+      rssBytes: null,
+    }
     const { signal } = new AbortController()
     const session = life.worker.row.id
     for (const call of [

@@ -131,27 +131,6 @@ select coalesce(sum(s.slots), 0)::float8 as total,
 from worker_sessions s where ${isLive}`,
 }
 
-const writeProgress: Statement = {
-  name: 'write_progress',
-  text: `
-insert into task_progress (task_id, percent, note, checkpoint, updated_at)
-select o.id, w.percent, w.note, w.checkpoint, now()
-from unnest($2::uuid[], $3::integer[], $4::bigint[], $5::real[], $6::text[], $7::text[])
-  as w (id, attempt, token, percent, note, checkpoint)
-join open_tasks o on ${byKey('o.id', 'w.id')} and o.session is not distinct from $1 and o.attempt = w.attempt and o.token = w.token
-on conflict (task_id) do update set percent = coalesce(excluded.percent, task_progress.percent),
-  note = coalesce(excluded.note, task_progress.note),
-  checkpoint = coalesce(excluded.checkpoint, task_progress.checkpoint), updated_at = now()`,
-}
-
-/** What a running attempt wrote; null parts stay as they were. */
-export interface ProgressWrite {
-  readonly lease: HeldLease
-  readonly percent: number | null
-  readonly note: string | null
-  readonly checkpoint: string | null
-}
-
 /** Sessions, their leases and grants. */
 export class SessionStore {
   readonly #database: Database
@@ -214,17 +193,5 @@ export class SessionStore {
   /** False when it had ended before. */
   async end(session: Uuid, reason: string): Promise<boolean> {
     return (await this.#database.query(end, [session, reason])).length > 0
-  }
-
-  async writeProgress(session: Uuid, writes: readonly ProgressWrite[]): Promise<void> {
-    await this.#database.hot(writeProgress, [
-      session,
-      uuidArray(writes.map((w) => w.lease.id)),
-      int4Array(writes.map((w) => w.lease.attempt)),
-      bigintArray(writes.map((w) => w.lease.token)),
-      float4Array(writes.map((w) => w.percent)),
-      textArray(writes.map((w) => w.note)),
-      textArray(writes.map((w) => w.checkpoint)),
-    ])
   }
 }

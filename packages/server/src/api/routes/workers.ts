@@ -9,7 +9,7 @@ import { writeExchange, writeGrants, writeHeartbeat, writeReportResults, writeSe
 const results = [{ path: 'reports[*].result', opaque: true }]
 /** Error texts are cleaned and cut; to refuse one would lose the outcome that it explains. */
 const errorTexts = /^reports\[\d+\]\.error\./
-const noteTexts = /^progress\[\d+\]\.note$/
+const handlerTexts = /^progress\[\d+\]\.note$|^logs\[\d+\]\.message$/
 
 function toPoll(body: { slots: number; wait_seconds?: number; received?: number }): PollRequest {
   return { slots: body.slots, waitMs: Math.round((body.wait_seconds ?? 0) * 1_000), received: body.received ?? 0 }
@@ -27,7 +27,7 @@ function registerSessions(app: FastifyInstance, context: ApiContext): void {
   })
   mount(app, context, 'heartbeat', {
     captures: [{ path: 'checkpoints[*].value', opaque: true }],
-    lenient: noteTexts,
+    lenient: handlerTexts,
     rules: ({ value, captures }) => checkpointErrors(value, captures),
     handle: async ({ id, body, captures, reply }) => {
       const beat = toHeartbeat(body, captures)

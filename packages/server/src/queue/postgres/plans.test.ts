@@ -140,7 +140,7 @@ async function prepareAll({ stores, database, sql }: StoreBench, session: Uuid):
   await stores.sessions.held([session])
   await stores.sessions.repeat(session, 0)
   await stores.sessions.acknowledge([[session, 0]])
-  await stores.sessions.writeProgress(session, [
+  await stores.progress.writeProgress(session, [
     { lease: { ...fence, grant: 1, cancelReason: null }, percent: 1, note: null, checkpoint: null },
   ])
   await stores.watch.mark()
