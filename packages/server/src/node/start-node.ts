@@ -16,7 +16,7 @@ import { Tasks } from '../tasks/tasks.js'
 import { Waiters } from '../tasks/waiters.js'
 import { createLogger, type Logger } from '../telemetry/logger.js'
 import { createMetrics, type Metrics } from '../telemetry/metrics.js'
-import { Promoter } from '../timers/promoter.js'
+import { isSoon, Promoter } from '../timers/promoter.js'
 import { Watchdog } from '../upkeep/watchdog.js'
 import type { ServerConfig } from './config.js'
 import { type Duties, makeDuties } from './duties.js'
@@ -94,8 +94,9 @@ function assemble(config: ServerConfig, membership: Membership, log: Logger): No
   let duties: Duties | null = null
 
   const addTimer = (timer: DueTimer): void => {
-    if (!duties?.timers) signals.publishTimers()
-    else if (promoter.add(timer)) duties.timers.wake()
+    if (!duties?.timers) {
+      if (isSoon(timer, storeNowMs())) signals.publishTimers()
+    } else if (promoter.add(timer)) duties.timers.wake()
   }
   const signals: Signals = new Signals({
     database,

@@ -44,7 +44,7 @@ export class Promoter {
 
   /** A timer that was set at this node. True when it is due before the next look, so that the caller wakes the duty. */
   add(timer: DueTimer): boolean {
-    return timer.wakeAtMs - this.#options.storeNowMs() < horizonMs && this.#heap.add(timer)
+    return isSoon(timer, this.#options.storeNowMs()) && this.#heap.add(timer)
   }
 
   /** Another node set a timer that is due soon: the next pass looks. */
@@ -128,6 +128,9 @@ export class Promoter {
     }
   }
 }
+
+/** Due before the look that finds it anyway: worth a word. */
+export const isSoon = (timer: DueTimer, storeNowMs: number): boolean => timer.wakeAtMs - storeNowMs < horizonMs
 
 /** The instant up to which a look saw every timer: the last one of whichever limit cut it short. */
 function seenUntil(timers: readonly DueTimer[]): number {

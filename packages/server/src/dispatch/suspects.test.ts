@@ -1,0 +1,73 @@
+import { decodeId } from '@duly/domain'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { addTasks, type Sql } from '../queue/testing/store-bench.js'
+import { enough, type HttpNode, openStore, startHttpNode, timed } from './testing/http-node.js'
+
+let url: string
+let sql: Sql
+let node: HttpNode
+beforeAll(async () => {
+  const store = await openStore()
+  url = store.url
+  sql = store.sql
+  node = await startHttpNode(url)
+})
+
+describe('suspects', () => {
+  it('go to one worker each, also when the same worker is always first in line', async () => {
+    const suspects = await addTasks(sql, { queue: 's1', count: 2, stepMs: 1, gate: '!suspect', crashes: 1 })
+    const first = await node.api.worker({ queues: ['s1'], slots: 5 })
+    const [held] = await first.poll(1, { wait: 5 })
+    expect(decodeId('task', held?.task_id ?? '')).toBe(suspects[0]?.id)
+    expect(held).toMatchObject({ suspect: true, attempt: 2 })
+    const again = first.poll(4, { wait: 8 })
+    await enough(150)
+    const second = await node.api.worker({ queues: ['s1'], slots: 5 })
+    const { value, ms } = await timed(() => second.poll(5, { wait: 8 }))
+    expect(value.map((task) => decodeId('task', task.task_id))).toEqual([suspects[1]?.id])
+    expect(ms).toBeLessThan(4_000)
+    await first.leave()
+    expect(await again).toEqual([])
+  })
+
+  it('hold up no other task', async () => {
+    await addTasks(sql, { queue: 's2', count: 5, gate: '!suspect', crashes: 1 })
+    const worker = await node.api.worker({ queues: ['s2'], slots: 10 })
+    expect(await worker.poll(1, { wait: 5 })).toMatchObject([{ suspect: true }])
+    const poll = worker.poll(9, { wait: 5 })
+    await enough(150)
+    const { value, ms } = await timed(async () => {
+      const { task_id } = await node.api.submit({ queue: 's2' })
+      expect(await poll).toMatchObject([{ task_id, suspect: false }])
+      return task_id
+    })
+    expect(value).toMatch(/^task-/)
+    expect(ms).toBeLessThan(1_500)
+  })
+})
+
+describe('a node that stops', () => {
+  it('answers every open poll and beat at once, and hands nothing off any more', async () => {
+    const stopping = await startHttpNode(url)
+    const workers = await Promise.all(
+      Array.from({ length: 8 }, () => stopping.api.worker({ queues: ['stop'], slots: 2 })),
+    )
+    const polls = workers.map((worker) => worker.tryPoll(2, { wait: 30 }))
+    const beats = workers.map((worker) => worker.tryBeat({ wait: 30 }))
+    await enough(200)
+    const submitting = Array.from({ length: 20 }, () => stopping.api.submit({ queue: 'stop' }).catch(() => null))
+    const { ms } = await timed(() => stopping.stop())
+    expect(ms).toBeLessThan(5_000)
+    await Promise.all(beats)
+    const answers = await Promise.all(polls)
+    expect(answers.map((answer) => answer.status)).toEqual(Array(8).fill(200))
+    const accepted = (await Promise.all(submitting)).flatMap((task) => (task ? [task.task_id] : []))
+    // what was granted and not delivered, and what waits: nothing is lost, the sessions go on over another node
+    const seen = new Set(answers.flatMap((answer) => answer.body.tasks.map((task) => task.task_id)))
+    for (const worker of workers) {
+      worker.moveTo(node.api)
+      for (const task of await worker.poll(20, { wait: 0.3 })) seen.add(task.task_id)
+    }
+    expect(accepted.filter((id) => !seen.has(id))).toEqual([])
+  })
+})

@@ -1,0 +1,53 @@
+import { decodeId } from '@duly/domain'
+import pg from 'pg'
+import { describe, expect, it } from 'vitest'
+import { enough, openStore, startHttpNode, until } from '../dispatch/testing/http-node.js'
+
+describe('an api node and a scheduler node', () => {
+  it('start a delayed task at its time: one takes it, the other promotes it, the first gives it out', async () => {
+    const { url, sql } = await openStore()
+    const api = await startHttpNode(url, { roles: 'api' })
+    await startHttpNode(url, { roles: 'scheduler' })
+    // nodes tell each other once they know of each other: every 2 s they look
+    await enough(2_300)
+    const worker = await api.api.worker()
+    const lateness: number[] = []
+    for (let n = 0; n < 8; n++) {
+      const poll = worker.poll(1, { wait: 10 })
+      const { task_id } = await api.api.submit({ delay_seconds: 0.1 + Math.random() * 0.2 })
+      const tasks = await poll
+      expect(tasks).toMatchObject([{ task_id }])
+      const [row] = await sql<{ ms: number }>(
+        `select date_part('epoch', o.started_at - t.scheduled_at) * 1000 as ms
+         from open_tasks o join tasks t on t.id = o.id where o.id = $1`,
+        [decodeId('task', task_id)],
+      )
+      lateness.push(row?.ms ?? Number.NaN)
+      await worker.report(tasks)
+    }
+    lateness.sort((a, b) => a - b)
+    console.info(
+      `promoted by another node: median ${lateness[4]?.toFixed(0)} ms late, worst ${lateness[7]?.toFixed(0)} ms`,
+    )
+    expect(lateness[0]).toBeGreaterThanOrEqual(0)
+    expect(lateness[4]).toBeLessThan(500)
+  })
+
+  it('say no word of tasks that the other finds in time by itself', async () => {
+    const { url } = await openStore()
+    const api = await startHttpNode(url, { roles: 'api' })
+    await startHttpNode(url, { roles: 'scheduler' })
+    await enough(2_300)
+    const listener = new pg.Client({ connectionString: url })
+    const words: string[] = []
+    listener.on('notification', ({ payload = '' }) => void words.push(payload))
+    await listener.connect()
+    await listener.query('listen duly')
+    const timersTold = (): number => words.filter((word) => JSON.parse(word).timers === true).length
+    for (let n = 0; n < 20; n++) await api.api.submit({ delay_seconds: 86_400 })
+    await api.api.submit({ delay_seconds: 1 })
+    await until('word of the near one', () => timersTold() > 0)
+    expect(timersTold()).toBe(1)
+    await listener.end()
+  })
+})
