@@ -116,6 +116,34 @@ describe('a heartbeat', () => {
   })
 })
 
+describe('a worker out of its mind', () => {
+  it('that acknowledges grants that nobody gave harms no other', async () => {
+    const queue = newQueue()
+    const [mad, sane] = [await one.api.worker({ queues: [queue] }), await one.api.worker({ queues: [queue] })]
+    const { task_id } = await one.api.submit({ queue })
+    const tasks = await sane.poll(1, { wait: 5 })
+    expect(tasks).toMatchObject([{ task_id }])
+    await mad.tryPoll(0, { received: Number.MAX_SAFE_INTEGER })
+    // together they share one write
+    const [strange, beat] = await Promise.all([
+      mad.tryBeat({ received: Number.MAX_SAFE_INTEGER }),
+      sane.tryBeat({ leases: tasks.map((task) => task.lease) }),
+    ])
+    expect(strange.status).toBeLessThan(500)
+    expect(beat).toMatchObject({ status: 200, body: { lost: [] } })
+    await until(
+      'the acknowledgement of the other',
+      async () => {
+        const rows = await sql<{ received: number }>('select received from session_grants where session = $1', [
+          decodeId('worker', sane.id),
+        ])
+        return rows[0]?.received === 1
+      },
+      5_000,
+    )
+  })
+})
+
 describe('a worker that leaves', () => {
   it('gives back what it holds, and it costs no attempt of the limits', async () => {
     const queue = newQueue()

@@ -35,6 +35,8 @@ interface BeatResult {
 const maxStates = 20_000
 const maxTold = 10_000
 const maxConfirmed = 200
+/** Grants are numbered by a PostgreSQL integer. */
+const maxGrant = 2 ** 31 - 1
 
 /** Live sessions as this node knows them, and their heartbeats. */
 export class Sessions {
@@ -105,7 +107,8 @@ export class Sessions {
   }
 
   acknowledge(state: SessionState, received: number): void {
-    if (received <= state.received) return
+    // a number that no grant can have would fail the write that it shares with other workers' acknowledgements
+    if (received <= state.received || received > maxGrant) return
     state.received = received
     this.#unsaved.set(state.row.id, received)
   }

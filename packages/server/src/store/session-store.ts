@@ -82,7 +82,7 @@ returning s.id as session, (select n.last_grant from session_grants n where n.se
 const acknowledge: Statement = {
   name: 'acknowledge',
   text: `
-update session_grants n set received = a.received
+update session_grants n set received = least(a.received, n.last_grant)
 from unnest($1::uuid[], $2::integer[]) as a (id, received)
 where ${byKey('n.session', 'a.id')} and n.received < a.received`,
 }
