@@ -186,6 +186,14 @@ describe('direct hand-off', () => {
     const promise = promiseOf(worker.row.id)
     await expect(node.intake.submit(refused)).rejects.toMatchObject({ code: 'invalid_request' })
     expect(await promise).toBeNull()
+    await node.intake.submit(newTask({ taskType: 'full' }))
+    await node.query(`create function fill_up() returns trigger language plpgsql as $$
+      begin raise exception 'disk full' using errcode = '53100'; end $$`)
+    await node.query(`create trigger fill_up before insert on open_tasks for each row
+      when (new.task_type = 'full') execute function fill_up()`)
+    const whenFull = promiseOf(worker.row.id)
+    await expect(node.intake.submit(newTask({ taskType: 'full' }))).rejects.toMatchObject({ code: 'store_unavailable' })
+    expect(await whenFull).toBeNull()
     await node.intake.submit(keyed('earlier'))
     expect((await submitTo(worker.row.id, keyed('earlier'))).settled).toBeNull()
   })
