@@ -144,6 +144,26 @@ describe('a worker out of its mind', () => {
   })
 })
 
+describe('figures of a heartbeat', () => {
+  it.each([{ rss_bytes: 1.5 }, { rss_bytes: 1e30 }, { lag_ms: 1e300 }])(
+    'that no machine has (%o) harm no other worker',
+    async (figures) => {
+      const [mad, sane] = [await one.api.worker(), await one.api.worker()]
+      const path = `/workers/${mad.id}/heartbeat`
+      const [strange, beat] = await Promise.all([one.api.call('POST', path, figures), sane.tryBeat()])
+      expect(strange.status).toBeLessThan(500)
+      expect(beat.status).toBe(200)
+    },
+  )
+})
+
+describe('a registration', () => {
+  it('with a heartbeat of odd length is taken', async () => {
+    const worker = await one.api.worker({ heartbeatSeconds: 0.50049 })
+    expect((await worker.tryBeat()).status).toBe(200)
+  })
+})
+
 describe('a worker that leaves', () => {
   it('gives back what it holds, and it costs no attempt of the limits', async () => {
     const queue = newQueue()

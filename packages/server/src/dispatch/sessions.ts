@@ -207,7 +207,8 @@ export class Sessions {
     const rows = beats.map(({ state, request: { lagMs, rssBytes } }) => ({
       session: state.row.id,
       lagMs,
-      rssBytes,
+      // any number comes over the wire, and what the store cannot hold would fail the beats of all
+      rssBytes: rssBytes === null ? null : Math.min(Math.round(rssBytes), Number.MAX_SAFE_INTEGER),
     }))
     for (const answer of await store.beat([...new Map(rows.map((row) => [row.session, row])).values()])) {
       answers.set(answer.session, answer)
