@@ -32,7 +32,7 @@ export const grantTo = (sessions: string): string => `
  * The claim: for each wanted lane the earliest ready tasks that nobody else holds (I9), given to the sessions named for
  * them, one compare-and-set a task. The session must live in the same statement; the number of its grants goes up by one if
  * it gets any, which serialises it with the watchdog and with other nodes. Rows are skipped, not waited for. A suspect goes
- * only to a session that holds none. An expired task that never ran is left to the timer. $6 is the mark below which nothing
+ * only to a session that holds none, and one claim gives it no second one from another lane. An expired task that never ran is left to the timer. $6 is the mark below which nothing
  * was found, $7 where the lane's sessions begin in $9.
  *
  * started_at is no earlier than ready_at: now() is the instant at which the statement came in, and it may have seen a
@@ -51,7 +51,9 @@ with wanted as materialized (
   where not exists (select 1 from queues q where q.name = w.queue and q.paused)
     and (w.gate <> '!suspect' or (
       select true from open_tasks h where h.session = ($9::uuid[])[w.first] and h.crashes + h.undelivered > 0 limit 1
-    ) is null)
+    ) is null and w.ord = (
+      select min(e.ord) from unnest($4::text[], $7::integer[]) with ordinality as e (gate, first, ord)
+      where e.gate = '!suspect' and ($9::uuid[])[e.first] = ($9::uuid[])[w.first]))
 ),
 picked as materialized (
   select o.id, ($9::uuid[])[w.first - 1 + row_number() over (partition by w.ord order by o.ready_at, o.id)] as session,
