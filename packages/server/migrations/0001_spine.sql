@@ -14,17 +14,17 @@ create table tasks (
   tenant text collate "C" not null,
   task_type text collate "C" not null,
   queue text collate "C" not null,
-  priority smallint not null check (priority between 1 and 3),
+  priority smallint not null,
   created_at timestamptz not null,
   scheduled_at timestamptz,
   expires_at timestamptz,
-  max_retries integer not null check (max_retries between 0 and 100),
-  retry_backoff text not null check (retry_backoff in ('exponential', 'linear', 'fixed')),
-  retry_jitter text not null check (retry_jitter in ('full', 'equal', 'decorrelated', 'none')),
-  retry_delay_ms bigint not null check (retry_delay_ms >= 0),
-  retry_max_delay_ms bigint not null check (retry_max_delay_ms >= 0),
-  timeout_ms bigint not null check (timeout_ms > 0),
-  result_ttl_ms bigint check (result_ttl_ms > 0),
+  max_retries integer not null,
+  retry_backoff text not null,
+  retry_jitter text not null,
+  retry_delay_ms bigint not null,
+  retry_max_delay_ms bigint not null,
+  timeout_ms bigint not null,
+  result_ttl_ms bigint,
   idempotency_key text collate "C",
   concurrency_key text collate "C",
   tags text[],
@@ -34,7 +34,12 @@ create table tasks (
   workflow_id uuid,
   node_name text,
   cron_id uuid,
-  primary key (id)
+  primary key (id),
+  -- one constraint: PostgreSQL reads each of them anew in every statement (20 small ones took 200 µs of a lone insert's 550)
+  constraint tasks_bounds check (
+    priority between 1 and 3 and max_retries between 0 and 100 and least(retry_delay_ms, retry_max_delay_ms) >= 0
+    and least(timeout_ms, result_ttl_ms) > 0 and retry_backoff in ('exponential', 'linear', 'fixed')
+    and retry_jitter in ('full', 'equal', 'decorrelated', 'none'))
 ) partition by range (id);
 
 -- Where it stands. One narrow row for every unfinished task.
@@ -45,7 +50,7 @@ create table open_tasks (
   tenant text collate "C" not null,
   queue text collate "C" not null,
   task_type text collate "C" not null,
-  priority smallint not null check (priority between 1 and 3),
+  priority smallint not null,
   -- '' | a task type | '!suspect' | '!overflow': with queue, priority and tenant the lane
   gate text collate "C" not null default '',
   -- raised by every change of lane, due time or readiness: a hint that carries another version is stale
@@ -57,13 +62,13 @@ create table open_tasks (
   expires_at timestamptz,
   timeout_ms bigint not null,
   -- attempt counts claims and never goes back: it is part of the fence
-  attempt integer not null default 0 check (attempt >= 0),
-  failures integer not null default 0 check (failures >= 0),
-  crashes integer not null default 0 check (crashes >= 0),
-  undelivered integer not null default 0 check (undelivered >= 0),
-  snoozes integer not null default 0 check (snoozes >= 0),
-  releases integer not null default 0 check (releases >= 0),
-  run integer not null default 1 check (run >= 1),
+  attempt integer not null default 0,
+  failures integer not null default 0,
+  crashes integer not null default 0,
+  undelivered integer not null default 0,
+  snoozes integer not null default 0,
+  releases integer not null default 0,
+  run integer not null default 1,
   previous_delay_ms bigint,
   session uuid,
   token bigint,
@@ -72,10 +77,12 @@ create table open_tasks (
   deadline_at timestamptz,
   cancel_requested_at timestamptz,
   cancel_reason text,
-  blockers integer not null default 0 check (blockers >= 0),
+  blockers integer not null default 0,
   concurrency_key text collate "C",
   workflow_id uuid,
-  constraint open_tasks_status check (status in ('SCHEDULED', 'PENDING', 'BLOCKED', 'RUNNING', 'RETRYING')),
+  constraint open_tasks_bounds check (
+    status in ('SCHEDULED', 'PENDING', 'BLOCKED', 'RUNNING', 'RETRYING') and priority between 1 and 3 and run > 0
+    and least(attempt, failures, crashes, undelivered, snoozes, releases, blockers) >= 0),
   -- I4: who runs holds a whole lease, who does not run holds none
   constraint open_tasks_lease check (
     case when status = 'RUNNING'
