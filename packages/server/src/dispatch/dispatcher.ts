@@ -1,12 +1,13 @@
-import { type Clock, DulyError, gates, type Lane, type LaneGrant, LaneSelector, laneKey, type Uuid } from '@duly/domain'
+import { type Clock, DulyError, gates, type Lane, laneKey, type Uuid } from '@duly/domain'
 import type { Logger } from 'pino'
 import { groupBy } from '../base/group-by.js'
 import { randomToken } from '../base/random.js'
 import type { PollRequest } from '../model.js'
-import type { LaneTake, ReadyQueue, TakenTask } from '../queue/port.js'
+import type { ReadyQueue, TakenTask } from '../queue/port.js'
 import type { SessionStore } from '../store/session-store.js'
-import { type LaneAsk, LaneDirectory, type LaneEntry } from './lane-directory.js'
+import { LaneDirectory } from './lane-directory.js'
 import { Lookout } from './lookout.js'
+import { Planner, type Round } from './planner.js'
 import type { Profile } from './profile.js'
 import type { OpenPoll, SessionState } from './session-state.js'
 import type { Sessions } from './sessions.js'
@@ -34,11 +35,6 @@ export interface Reservation {
 const claimLimit = 500
 const staleMs = 5_000
 
-interface Round {
-  readonly ask: LaneAsk
-  readonly take: LaneTake
-}
-
 /**
  * Waiting polls meet ready tasks. One claim at a time for each profile serves all polls of this node that serve the same;
  * which lanes get how many of the free slots is the selector's decision, and the claim itself is the queue's.
@@ -46,7 +42,7 @@ interface Round {
 export class Dispatcher {
   readonly #options: DispatcherOptions
   readonly #directory = new LaneDirectory()
-  readonly #selector: LaneSelector
+  readonly #planner: Planner
   /** Sessions with an open poll, by what they serve. */
   readonly #waiting = new Map<Profile, Set<SessionState>>()
   readonly #claiming = new Map<Profile, Promise<void>>()
@@ -58,7 +54,8 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options
-    this.#selector = new LaneSelector()
+    const { clock, storeNowMs } = options
+    this.#planner = new Planner({ directory: this.#directory, clock, storeNowMs, claimLimit })
     this.#lookout = new Lookout({
       queue: options.queue,
       directory: this.#directory,
@@ -271,7 +268,7 @@ export class Dispatcher {
     const states = [...(this.#waiting.get(profile) ?? [])].filter((state) => state.free > 0)
     const slots = spread(states, claimLimit)
     if (slots.length === 0) return false
-    const rounds = this.#plan(profile, slots)
+    const rounds = this.#planner.plan(profile, slots)
     if (rounds.length === 0) return false
     const { queue, clock, onTaken } = this.#options
     const promised = countBySession(rounds.map((round) => round.take))
@@ -284,11 +281,11 @@ export class Dispatcher {
         taskTypes: profile.taskTypes,
         token: randomToken(),
       })
-      this.#learn(rounds, tasks)
+      this.#planner.learn(rounds, tasks)
       this.#rotate(profile, rounds, tasks)
       if (tasks.length > 0) onTaken(tasks, clock.monotonicMs() - beganMs)
     } catch (error) {
-      for (const { ask } of rounds) this.#directory.failed(ask)
+      this.#planner.failed(rounds)
       throw error
     } finally {
       const taken = groupBy(tasks, (task) => task.session)
@@ -301,25 +298,6 @@ export class Dispatcher {
     return true
   }
 
-  #plan(profile: Profile, slots: readonly Uuid[]): Round[] {
-    const entries = new Map<Lane, LaneEntry>()
-    const offers = this.#directory.lanesFor(profile).map((entry) => {
-      entries.set(entry.lane, entry)
-      // a session holds at most one suspect, so that a poison task takes no neighbour with it
-      const available = entry.lane.gate === gates.suspect ? 1 : claimLimit
-      return { lane: entry.lane, available: Math.min(available, this.#directory.available(entry, profile)) }
-    })
-    const monotonicMs = this.#options.clock.monotonicMs()
-    let first = 0
-    return this.#selector.select(offers, slots.length).map(({ lane, count }: LaneGrant) => {
-      const entry = entries.get(lane) as LaneEntry
-      const sessions = slots.slice(first, first + count)
-      first += count
-      const ask = this.#directory.ask(entry, profile, { count, monotonicMs })
-      return { ask, take: { lane, sessions, fromMs: ask.fromMs } }
-    })
-  }
-
   /** A session that holds a suspect gets no other: the next try goes to another worker. */
   #rotate(profile: Profile, rounds: readonly Round[], tasks: readonly TakenTask[]): void {
     const waiting = this.#waiting.get(profile)
@@ -327,21 +305,6 @@ export class Dispatcher {
       if (take.lane.gate !== gates.suspect || tasks.some((task) => laneKey(task) === laneKey(take.lane))) continue
       const refused = [...(waiting ?? [])].filter((state) => take.sessions.includes(state.row.id))
       for (const state of refused) if (waiting?.delete(state)) waiting.add(state)
-    }
-  }
-
-  #learn(rounds: readonly Round[], tasks: readonly TakenTask[]): void {
-    const found = new Map<string, { count: number; lastReadyAtMs: number }>()
-    for (const task of tasks) {
-      const key = laneKey(task)
-      const sum = found.get(key) ?? { count: 0, lastReadyAtMs: 0 }
-      found.set(key, { count: sum.count + 1, lastReadyAtMs: Math.max(sum.lastReadyAtMs, task.readyAtMs) })
-    }
-    const storeNowMs = this.#options.storeNowMs()
-    for (const { ask, take } of rounds) {
-      const { count, lastReadyAtMs } = found.get(laneKey(take.lane)) ?? { count: 0, lastReadyAtMs: 0 }
-      if (count < ask.count) this.#selector.refund(take.lane, ask.count - count)
-      this.#directory.found(ask, { count, lastReadyAtMs, storeNowMs })
     }
   }
 }
