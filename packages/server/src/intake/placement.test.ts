@@ -44,7 +44,11 @@ describe('when a task is due', () => {
     const delayed = await node.intake.submit(newTask({ delayMs: 86_400_000 }))
     expect(delayed.status).toBe('SCHEDULED')
     expect(delayed.scheduledAtMs).toBeCloseTo(delayed.createdAtMs + 86_400_000, 1)
-    expect(await node.intake.submit(newTask({ delayMs: 0 }))).toMatchObject({ status: 'PENDING' })
+    const atOnce = keyed('no delay', 'a', { delayMs: 0 })
+    const first = await node.intake.submit(atOnce)
+    expect(first).toMatchObject({ status: 'PENDING', scheduledAtMs: null })
+    expect(await node.intake.submit(atOnce)).toEqual({ ...first, replayed: true })
+    expect(await node.tasks.get(first.id)).toMatchObject({ scheduledAtMs: null, dueAtMs: null })
   })
 
   test('a timer looks at whichever comes first, due or expiry', async () => {

@@ -94,7 +94,7 @@ stored as (
     retry_backoff, retry_jitter, retry_delay_ms, retry_max_delay_ms, timeout_ms, result_ttl_ms, idempotency_key,
     concurrency_key, tags, metadata, payload, traceparent)
   select i.id, i.tenant, i.task_type, i.queue, i.priority, now(),
-    coalesce(i.scheduled_at, now() + i.delay_ms * interval '1 millisecond'), i.expires_at, i.max_retries,
+    coalesce(i.scheduled_at, now() + nullif(i.delay_ms, 0) * interval '1 millisecond'), i.expires_at, i.max_retries,
     i.retry_backoff, i.retry_jitter, i.retry_delay_ms, i.retry_max_delay_ms, i.timeout_ms, i.result_ttl_ms,
     i.idempotency_key, i.concurrency_key, i.tags::text[], i.metadata, i.payload, i.traceparent
   from input i
