@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { attemptsOf, expectSound, openRow, statusOf, trailOf, wholeStateOf } from '../testing/facts.js'
-import { claimLife, error, type Life, mark, say, silence, startLife, watch, words } from '../testing/lives.js'
+import { claimLife, error, type Life, mark, passDue, say, silence, startLife, watch, words } from '../testing/lives.js'
 import { keyed, newTask, openTestNode, openTestStore, type TestNode } from '../testing/test-node.js'
 
 let store: Awaited<ReturnType<typeof openTestStore>>
@@ -241,6 +241,19 @@ describe('the record', () => {
     await node.query(`update outcomes set completed_at = completed_at - interval '2 s' where id = $1`, [life.id])
     expect(await node.tasks.get(life.id)).toMatchObject({ status: 'SUCCEEDED', result: null })
     await node.query(`update outcomes set completed_at = completed_at + interval '2 s' where id = $1`, [life.id])
+  })
+
+  test('a snooze too many ends in the dead letters', async () => {
+    const life = await startLife(node)
+    await node.query('update open_tasks set snoozes = 999 where id = $1', [life.id])
+    expect(await say(node, life, words.snooze)).toMatchObject({ status: 'SCHEDULED' })
+    await passDue(node, life.id)
+    await node.stores.timers.promote([{ id: life.id, handoff: null }])
+    expect(await say(node, await claimLife(node, life), words.snooze)).toMatchObject({ status: 'DEAD' })
+    expect(await node.tasks.get(life.id)).toMatchObject({ failures: 0, error: { class: 'TooManySnoozes' } })
+    expect(await trailOf(node, life.id)).toEqual([
+      ...['snooze RUNNING>SCHEDULED @1 worker', 'exhaust RUNNING>DEAD @2 worker'],
+    ])
   })
 
   test('the handler that asked for its own delay gets it', async () => {
