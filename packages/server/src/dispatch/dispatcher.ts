@@ -1,4 +1,4 @@
-import { type Clock, DulyError, gates, type Lane, laneKey, type Uuid } from '@duly/domain'
+import { type Clock, DulyError, type Lane, type Uuid } from '@duly/domain'
 import type { Logger } from 'pino'
 import { groupBy } from '../base/group-by.js'
 import { randomToken } from '../base/random.js'
@@ -7,7 +7,7 @@ import type { ReadyQueue, TakenTask } from '../queue/port.js'
 import type { SessionStore } from '../store/session-store.js'
 import { LaneDirectory } from './lane-directory.js'
 import { Lookout } from './lookout.js'
-import { Planner, type Round } from './planner.js'
+import { Planner } from './planner.js'
 import type { Profile } from './profile.js'
 import type { OpenPoll, SessionState } from './session-state.js'
 import type { Sessions } from './sessions.js'
@@ -213,13 +213,6 @@ export class Dispatcher {
     for (const waiting of [...this.#waiting.values()]) for (const state of [...waiting]) state.hurryAny()
   }
 
-  /** Polls that wait now. */
-  get waitingPolls(): number {
-    let count = 0
-    for (const waiting of this.#waiting.values()) count += waiting.size
-    return count
-  }
-
   drop(state: SessionState): void {
     this.#waiting.get(state.profile)?.delete(state)
     state.close()
@@ -265,7 +258,8 @@ export class Dispatcher {
 
   /** One claim; true when another one is worth it. */
   async #round(profile: Profile): Promise<boolean> {
-    const states = [...(this.#waiting.get(profile) ?? [])].filter((state) => state.free > 0)
+    const waiting = this.#waiting.get(profile) ?? new Set()
+    const states = [...waiting].filter((state) => state.free > 0)
     const slots = spread(states, claimLimit)
     if (slots.length === 0) return false
     const rounds = this.#planner.plan(profile, slots)
@@ -282,7 +276,9 @@ export class Dispatcher {
         token: randomToken(),
       })
       this.#planner.learn(rounds, tasks)
-      this.#rotate(profile, rounds, tasks)
+      // the next try goes to another worker
+      const refused = this.#planner.refused(rounds, tasks)
+      for (const state of states) if (refused.has(state.row.id) && waiting.delete(state)) waiting.add(state)
       if (tasks.length > 0) onTaken(tasks, clock.monotonicMs() - beganMs)
     } catch (error) {
       this.#planner.failed(rounds)
@@ -296,15 +292,5 @@ export class Dispatcher {
       }
     }
     return true
-  }
-
-  /** A session that holds a suspect gets no other: the next try goes to another worker. */
-  #rotate(profile: Profile, rounds: readonly Round[], tasks: readonly TakenTask[]): void {
-    const waiting = this.#waiting.get(profile)
-    for (const { take } of rounds) {
-      if (take.lane.gate !== gates.suspect || tasks.some((task) => laneKey(task) === laneKey(take.lane))) continue
-      const refused = [...(waiting ?? [])].filter((state) => take.sessions.includes(state.row.id))
-      for (const state of refused) if (waiting?.delete(state)) waiting.add(state)
-    }
   }
 }

@@ -62,6 +62,13 @@ export class Planner {
     }
   }
 
+  /** Sessions that were named for a suspect and got none: they hold one already. */
+  refused(rounds: readonly Round[], tasks: readonly TakenTask[]): ReadonlySet<Uuid> {
+    const served = new Set(tasks.map(laneKey))
+    const short = rounds.filter(({ take: { lane } }) => lane.gate === gates.suspect && !served.has(laneKey(lane)))
+    return new Set(short.flatMap(({ take }) => take.sessions))
+  }
+
   /** The claim failed: its starts are given back, and what its lanes hold is not known any more. */
   failed(rounds: readonly Round[]): void {
     for (const { ask, take } of rounds) {

@@ -93,10 +93,6 @@ export class Sessions {
     await Promise.allSettled(silent.slice(0, maxConfirmed).map((state) => this.require(state.row.id)))
   }
 
-  known(id: Uuid): SessionState | undefined {
-    return this.#states.get(id)
-  }
-
   /** Forgets what the store last said, so that the next call asks it again. */
   doubt(state: SessionState): void {
     state.confirmedAtMs = Number.NEGATIVE_INFINITY
