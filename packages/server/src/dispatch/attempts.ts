@@ -58,6 +58,10 @@ async function sparingly<R>(rows: readonly R[], write: (rows: readonly R[]) => P
       sparingly(rows.slice(0, middle), write),
       sparingly(rows.slice(middle), write),
     ])
+    // a half that met another fault is not decided: its rows must not pass for such that had lost their fence
+    for (const half of halves) {
+      if (half.status === 'rejected' && faultKind(half.reason) !== 'data') throw half.reason
+    }
     return halves.flatMap((half) => (half.status === 'fulfilled' ? half.value : []))
   }
 }
