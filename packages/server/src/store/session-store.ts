@@ -3,7 +3,7 @@ import type { TakenTask } from '../queue/port.js'
 import { takenColumns, takenJoins } from '../queue/postgres/claim-sql.js'
 import { type TakenRow, takenFromRow } from '../queue/postgres/ready-queue.js'
 import { byKey, type Database, type Statement } from './database.js'
-import { bigintArray, float4Array, int4Array, int8Array, textArray, uuidArray } from './params.js'
+import { float4Array, int4Array, int8Array, textArray, uuidArray } from './params.js'
 
 /** A worker's session as the store has it. */
 export interface SessionRow {

@@ -15,8 +15,8 @@ beforeAll(async () => {
 })
 afterAll(() => store.close())
 
-const walks = 6
-const stepsOfWalk = 120
+const walks = 5
+const stepsOfWalk = 100
 const tasksOfWalk = 5
 const workersOfWalk = 3
 

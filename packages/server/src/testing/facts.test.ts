@@ -1,0 +1,20 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expectSound } from './facts.js'
+import { newTask, openTestStore } from './test-node.js'
+
+let store: Awaited<ReturnType<typeof openTestStore>>
+beforeAll(async () => {
+  store = await openTestStore()
+})
+afterAll(() => store.close())
+
+test('a store that is not sound is told, by rule and row', async () => {
+  const { node } = store
+  const { id } = await node.intake.submit(newTask())
+  await expectSound(node)
+  await node.query('update counters set depth = depth + 1')
+  await expect(expectSound(node)).rejects.toThrow(/the counters are the waiting tasks of each lane/)
+  await expectSound(node, /open or finished/)
+  await node.query('delete from open_tasks where id = $1', [id])
+  await expect(expectSound(node, /open or finished/)).rejects.toThrow(id)
+})
