@@ -3,10 +3,10 @@ import type { Profile } from './profile.js'
 
 /** How a lane looks to the workers of one profile, who may serve only some of its types. */
 interface View {
+  /** Ready tasks that they might take, as far as counted here; Infinity: some, uncounted. */
+  ready: number
   /** Tasks that takes under way ask for. */
   asked: number
-  /** The hint up to which nothing is left for them. */
-  emptyAt: number
   /** Nothing for them ready before this instant was left at the last look (epoch ms of the store). */
   fromMs: number
   /** When they last looked at the lane from its start (monotonic ms). */
@@ -20,7 +20,11 @@ export interface LaneEntry {
   readonly lane: Lane
   /** Raised by every hint, so that an older look does not overrule a newer hint. */
   version: number
-  /** Ready tasks, as far as counted here; Infinity: some, uncounted. */
+  /** The last hint that brought no count. */
+  uncountedAt: number
+  /** Tasks that counted hints told of, in all. */
+  marked: number
+  /** Ready tasks, for profiles that have no view of the lane yet. */
   ready: number
   readonly views: Map<Profile, View>
 }
@@ -31,6 +35,7 @@ export interface LaneAsk {
   readonly profile: Profile
   readonly count: number
   readonly version: number
+  readonly marked: number
   /** From where it reads the lane (epoch ms). */
   readonly fromMs: number
 }
@@ -80,8 +85,7 @@ export class LaneDirectory {
   /** How many tasks of the lane a take could ask for; Infinity: uncounted. */
   available(entry: LaneEntry, profile: Profile): number {
     const view = entry.views.get(profile)
-    if (!view) return entry.ready
-    return view.emptyAt === entry.version ? 0 : Math.max(0, entry.ready - view.asked)
+    return view ? Math.max(0, view.ready - view.asked) : entry.ready
   }
 
   /** Tasks became ready in this lane: so many, or uncounted. */
@@ -92,20 +96,14 @@ export class LaneDirectory {
       this.#queues.set(lane.queue, lanes)
     }
     const key = laneKey(lane)
-    const entry = lanes.get(key)
+    const entry = lanes.get(key) ?? emptyEntry(lane)
+    lanes.set(key, entry)
     this.#version++
-    if (!entry) {
-      const { queue, priority, tenant, gate } = lane
-      lanes.set(key, {
-        lane: { queue, priority, tenant, gate },
-        version: this.#version,
-        ready: count,
-        views: new Map(),
-      })
-      return
-    }
     entry.version = this.#version
+    if (count === Number.POSITIVE_INFINITY) entry.uncountedAt = this.#version
+    else entry.marked += count
     entry.ready += count
+    for (const view of entry.views.values()) view.ready += count
   }
 
   /** A take begins: it asks for `count` tasks, from the lane's mark or, once a second, from its start. */
@@ -116,7 +114,8 @@ export class LaneDirectory {
       view.lookedFromStartMs = monotonicMs
       view.fromMs = 0
     }
-    return { entry, profile, count, version: entry.version, fromMs: view.fromMs }
+    const { version, marked } = entry
+    return { entry, profile, count, version, marked, fromMs: view.fromMs }
   }
 
   /** A take ends: it found `count` tasks, the last one ready at `lastReadyAtMs`. */
@@ -127,6 +126,7 @@ export class LaneDirectory {
     const view = this.#viewOf(entry, profile)
     view.asked -= ask.count
     entry.ready = Math.max(0, entry.ready - found.count)
+    for (const each of entry.views.values()) each.ready = Math.max(0, each.ready - found.count)
     if (found.count >= ask.count) {
       view.fromMs = Math.max(view.fromMs, Math.min(found.lastReadyAtMs, found.storeNowMs - markLagMs))
       view.isShort = false
@@ -134,7 +134,8 @@ export class LaneDirectory {
       // below the mark something may be left: look there before giving the lane up
       view.lookedFromStartMs = Number.NEGATIVE_INFINITY
     } else {
-      view.emptyAt = ask.version
+      // nothing was left for them; what there is came since
+      view.ready = entry.uncountedAt > ask.version ? Number.POSITIVE_INFINITY : entry.marked - ask.marked
       view.isShort = true
     }
     if (entry.ready === 0 && this.#isQuiet(entry)) this.#remove(entry)
@@ -142,7 +143,9 @@ export class LaneDirectory {
 
   /** A take failed: what is there is not known any more. */
   failed({ entry, profile, count }: LaneAsk): void {
-    this.#viewOf(entry, profile).asked -= count
+    const view = this.#viewOf(entry, profile)
+    view.asked -= count
+    view.ready = Number.POSITIVE_INFINITY
     entry.ready = Number.POSITIVE_INFINITY
   }
 
@@ -170,8 +173,8 @@ export class LaneDirectory {
     const view = entry.views.get(profile)
     if (view) return view
     const fresh = {
+      ready: entry.ready,
       asked: 0,
-      emptyAt: 0,
       fromMs: 0,
       lookedFromStartMs: Number.NEGATIVE_INFINITY,
       isShort: false,
@@ -181,7 +184,7 @@ export class LaneDirectory {
   }
 
   #isQuiet(entry: LaneEntry): boolean {
-    for (const view of entry.views.values()) if (view.asked > 0) return false
+    for (const view of entry.views.values()) if (view.asked > 0 || (entry.ready === 0 && view.ready > 0)) return false
     return true
   }
 
@@ -190,4 +193,9 @@ export class LaneDirectory {
     lanes?.delete(laneKey(entry.lane))
     if (lanes?.size === 0) this.#queues.delete(entry.lane.queue)
   }
+}
+
+function emptyEntry({ queue, priority, tenant, gate }: Lane): LaneEntry {
+  const lane = { queue, priority, tenant, gate }
+  return { lane, version: 0, uncountedAt: 0, marked: 0, ready: 0, views: new Map() }
 }
