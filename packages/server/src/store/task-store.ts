@@ -1,7 +1,8 @@
 import { statusGuard, type TaskStatus, type Uuid } from '@duly/domain'
-import type { AttemptRecord, EventRecord, TaskRecord } from '../model.js'
+import type { AttemptRecord, TaskRecord } from '../model.js'
 import type { Database, Statement } from './database.js'
 import { uuidArray } from './params.js'
+import { readTrail, type TrailFacts } from './trail-store.js'
 
 const ms = (expression: string, name: string) => `date_part('epoch', ${expression}) * 1000 as "${name}"`
 
@@ -149,14 +150,6 @@ select a.* from (
 order by a.attempt limit $2`,
 }
 
-const events: Statement = {
-  name: 'read_events',
-  text: `
-select ${ms('e.at', 'at')}, e.transition, e.from_status as "fromStatus", e.to_status as "toStatus", e.attempt, e.actor,
-  e.reason
-from task_events e where e.task_id = $1 order by e.event_id limit $2`,
-}
-
 interface ErrorColumns {
   readonly errorClass: string | null
   readonly errorMessage: string | null
@@ -166,7 +159,7 @@ interface ErrorColumns {
 const errorOf = ({ errorClass, errorMessage, errorStack }: ErrorColumns) =>
   errorClass === null ? null : { class: errorClass, message: errorMessage ?? '', stack: errorStack }
 
-/** The most attempts and events that one answer holds; both are bounded by max_retries, crashes and snoozes anyway. */
+/** The most attempts and written events that one answer looks at; only replays can lead beyond it. */
 const historyLimit = 10_000
 
 /** Reads of single tasks, and the changes that the API makes to them. */
@@ -245,7 +238,9 @@ export class TaskStore {
     }))
   }
 
-  events(id: Uuid): Promise<EventRecord[]> {
-    return this.#database.query<EventRecord>(events, [id, historyLimit])
+  /** What the trail of the task is told from; null: there is no such task. */
+  async trail(id: Uuid): Promise<TrailFacts | null> {
+    const [row] = await this.#database.query<TrailFacts>(readTrail, [id, historyLimit])
+    return row ?? null
   }
 }

@@ -1,6 +1,7 @@
 import { allowedFrom, DulyError, isOpen, type Lane, partitionOf, type Uuid } from '@duly/domain'
 import type { Actor, AttemptRecord, CancelResult, EventRecord, TaskRecord } from '../model.js'
 import type { TaskStore } from '../store/task-store.js'
+import { trailOf } from './trail.js'
 import type { Waiters } from './waiters.js'
 
 export interface TasksOptions {
@@ -87,9 +88,11 @@ export class Tasks {
     return this.#options.store.attempts(id)
   }
 
+  /** Every transition, oldest first. */
   async events(id: Uuid): Promise<readonly EventRecord[]> {
-    await this.#exists(id)
-    return this.#options.store.events(id)
+    const facts = await this.#options.store.trail(id)
+    if (!facts) throw notFound()
+    return trailOf(facts)
   }
 
   async #exists(id: Uuid): Promise<void> {

@@ -1,4 +1,4 @@
-import type { TaskStatus, Uuid } from '@duly/domain'
+import { type TaskStatus, type TransitionName, transitions, type Uuid } from '@duly/domain'
 import { expect } from 'vitest'
 import { invariants } from '../../../../tests/chaos/checker/invariants.js'
 import type { TestNode } from './test-node.js'
@@ -66,12 +66,18 @@ export async function statusOf(node: TestNode, id: Uuid): Promise<TaskStatus> {
   return (await node.tasks.get(id)).status
 }
 
-/** The trail as `transition from>to @attempt actor`, without the id in the actor's name. */
-export async function trailOf(node: TestNode, id: Uuid): Promise<string[]> {
+/** The whole trail as `transition from>to @attempt actor`, without the id in the actor's name. */
+export async function wholeTrailOf(node: TestNode, id: Uuid): Promise<string[]> {
   return (await node.tasks.events(id)).map(
     ({ transition, fromStatus, toStatus, attempt, actor }) =>
-      `${transition} ${fromStatus}>${toStatus} @${attempt ?? '-'} ${actor.replace(/[-:].*/, '')}`,
+      `${transition} ${fromStatus ?? ''}>${toStatus} @${attempt ?? '-'} ${actor.replace(/[-:].*/, '')}`,
   )
+}
+
+/** Of the trail what was written down, without what is derived from timestamps. */
+export async function trailOf(node: TestNode, id: Uuid): Promise<string[]> {
+  const leavesTrail = (step: string) => transitions[step.split(' ')[0] as TransitionName].leavesTrail
+  return (await wholeTrailOf(node, id)).filter(leavesTrail)
 }
 
 /** Each attempt as `number outcome`. */

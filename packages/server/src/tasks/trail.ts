@@ -1,0 +1,65 @@
+import { encodeId, type TaskStatus } from '@duly/domain'
+import type { EventRecord } from '../model.js'
+import type { Claimed, TrailFacts } from '../store/trail-store.js'
+
+/**
+ * Every transition of a task, each once, in the order in which they happened: those that were written down, and those that
+ * its timestamps tell. A direct hand-off is told as the two steps that it joins, through PENDING, as its 202 is; so a
+ * promotion is told at the due time, when the task became ready by the store's clock (but never after the step that follows).
+ */
+export function trailOf(facts: TrailFacts): EventRecord[] {
+  const steps = inOrder(facts)
+  const dueAfter = new Map(facts.claims.map(({ attempt, dueAtMs }) => [attempt, dueAtMs]))
+  return steps.flatMap((step, place) => {
+    const next = steps[place + 1]
+    const isPromoted = waitsForTime(step.toStatus) && (next?.fromStatus ?? facts.status) === 'PENDING'
+    if (!isPromoted) return [step]
+    const dueAtMs = (step.attempt === null ? facts.scheduledAtMs : dueAfter.get(step.attempt)) ?? step.at
+    return [step, promoted(step.toStatus, Math.min(dueAtMs, next?.at ?? dueAtMs))]
+  })
+}
+
+const waitsForTime = (status: TaskStatus): boolean => status === 'SCHEDULED' || status === 'RETRYING'
+
+/**
+ * All but the promotions. What tells the order is the order of writing and the numbers of the attempts, not the clock: a
+ * statement's time is that of its begin, so one that waited for a row can carry an earlier time than what it waited for.
+ */
+function inOrder(facts: TrailFacts): EventRecord[] {
+  const steps = [submitted(facts)]
+  const claims = [...facts.claims]
+  const claimUpTo = (attempt: number): void => {
+    const later = claims.findIndex((claim) => claim.attempt > attempt)
+    for (const claim of claims.splice(0, later < 0 ? claims.length : later)) steps.push(claimed(claim))
+  }
+  for (const event of facts.written) {
+    if (event.attempt !== null) claimUpTo(event.attempt)
+    steps.push(event)
+  }
+  claimUpTo(Number.POSITIVE_INFINITY)
+  if (facts.success) steps.push(succeeded(facts.success))
+  return steps
+}
+
+const derived = { attempt: null, reason: null }
+
+function submitted({ createdAtMs, scheduledAtMs, createdBy }: TrailFacts): EventRecord {
+  const toStatus = scheduledAtMs !== null && scheduledAtMs > createdAtMs ? 'SCHEDULED' : 'PENDING'
+  return { ...derived, at: createdAtMs, transition: 'submit', fromStatus: null, toStatus, actor: createdBy }
+}
+
+const promoted = (fromStatus: TaskStatus, at: number): EventRecord => ({
+  ...derived,
+  ...{ at, transition: 'promote', fromStatus, toStatus: 'PENDING', actor: 'timer' },
+})
+
+const claimed = ({ attempt, startedAtMs }: Claimed): EventRecord => ({
+  ...derived,
+  ...{ at: startedAtMs, transition: 'claim', fromStatus: 'PENDING', toStatus: 'RUNNING', attempt, actor: 'dispatcher' },
+})
+
+const succeeded = ({ atMs, attempt, session }: NonNullable<TrailFacts['success']>): EventRecord => ({
+  ...derived,
+  ...{ at: atMs, transition: 'succeed', fromStatus: 'RUNNING', toStatus: 'SUCCEEDED', attempt },
+  actor: encodeId('worker', session),
+})
