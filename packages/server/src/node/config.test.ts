@@ -29,12 +29,19 @@ describe('the configuration', () => {
   })
 
   test('takes the flag before the environment before the file', () => {
-    const file = { port: 1, host: 'file', logLevel: 'warn' }
-    const env = { DULY_PORT: '2', DULY_HOST: 'env' }
-    expect(resolveConfig({ file, env, flags: { port: 3 } })).toMatchObject({ port: 3, host: 'env', logLevel: 'warn' })
+    const file = { port: 1, host: '127.0.0.1', logLevel: 'warn' }
+    const env = { DULY_PORT: '2', DULY_HOST: '127.0.0.2' }
+    expect(resolveConfig({ file, env, flags: { port: 3 } })).toMatchObject({
+      port: 3,
+      host: '127.0.0.2',
+      logLevel: 'warn',
+    })
     expect(resolveConfig({ file, env: { ...env, DULY_PORT: '' } })).toMatchObject({ port: 1 })
     expect(resolveConfig({ file, env, flags: { port: undefined } })).toMatchObject({ port: 2 })
     expect(resolveConfig({ flags: { port: 0 } })).toMatchObject({ port: 0 })
+    const defaults = { logLevel: 'error' }
+    expect(resolveConfig({ defaults })).toMatchObject({ logLevel: 'error' })
+    expect(resolveConfig({ file, defaults })).toMatchObject({ logLevel: 'warn' })
   })
 
   test('tells all errors at once, each with where it was given', () => {
@@ -74,6 +81,36 @@ describe('the configuration', () => {
     expect(resolveConfig({ env: { DULY_HEARTBEAT_SECONDS: '0.1', DULY_LEASE_SECONDS: '0.3' } })).toMatchObject({
       ...{ heartbeatMs: 100, leaseMs: 300 },
     })
+  })
+
+  test.each([
+    '127.0.0.1',
+    '127.8.9.10',
+    '::1',
+    '0:0:0:0:0:0:0:1',
+    '::1%lo',
+    '::ffff:127.0.0.1',
+    'localhost',
+    'LOCALHOST',
+  ])('lets %s listen without a word', (host) => {
+    expect(resolveConfig({ flags: { host } })).toMatchObject({ host, open: false })
+  })
+
+  test.each(['0.0.0.0', '::', '10.0.0.1', '128.0.0.1', '::2', '::ffff:10.0.0.1', 'duly.example', 'localhost.example'])(
+    'refuses %s, which strangers reach, unless told that the node is open',
+    (host) => {
+      const [refusal, ...more] = complaints({ env: { DULY_HOST: host } })
+      expect(more).toEqual([])
+      expect(refusal).toMatch(/^DULY_HOST: must be a loopback address .* unless --open .*no API keys yet/)
+      expect(resolveConfig({ env: { DULY_HOST: host }, flags: { open: true } })).toMatchObject({ host, open: true })
+      expect(resolveConfig({ flags: { host }, env: { DULY_OPEN: 'true' } }).open).toBe(true)
+      expect(resolveConfig({ file: { host, open: true } }).open).toBe(true)
+      expect(complaints({ flags: { host, open: false }, env: { DULY_OPEN: 'true' } })).toHaveLength(1)
+    },
+  )
+
+  test('takes no word but true and false for a switch', () => {
+    expect(complaints({ env: { DULY_OPEN: 'yes' } })).toEqual(['DULY_OPEN: must be true or false'])
   })
 
   test('reads lists without repeats, from text and from a file', () => {

@@ -1,5 +1,6 @@
 import { DulyError, type FieldError } from '@duly/domain'
 import type { LogLevel } from '../telemetry/logger.js'
+import { exposureProblem } from './exposure.js'
 import { flagOf, type Setting, type SettingKind, type SettingName, settings } from './settings.js'
 
 export type Role = 'api' | 'scheduler'
@@ -7,6 +8,8 @@ export type Role = 'api' | 'scheduler'
 /** The settings of a node, checked and complete. Durations in ms. */
 export interface ServerConfig {
   readonly host: string
+  /** Whether `host` may be other than loopback although nobody has to show a key. */
+  readonly open: boolean
   readonly port: number
   readonly databaseUrl: string
   readonly roles: readonly Role[]
@@ -26,19 +29,22 @@ export interface ServerConfig {
 /** Where settings come from; a flag wins over the environment, the environment over the file. Keys are setting names. */
 export interface ConfigSources {
   readonly env?: Readonly<Record<string, string | undefined>>
-  readonly flags?: Readonly<Partial<Record<SettingName, string | number | undefined>>>
+  readonly flags?: Readonly<Partial<Record<SettingName, string | number | boolean | undefined>>>
   readonly file?: Readonly<Record<string, unknown>>
+  /** What one command has in place of a setting's general default. */
+  readonly defaults?: Readonly<Partial<Record<SettingName, string>>>
 }
 
 /** Checks all settings at once. Rejects with `invalid_request` whose `errors` name each wrong one and where it came from. */
-export function resolveConfig({ env = {}, flags = {}, file = {} }: ConfigSources): ServerConfig {
+export function resolveConfig({ env = {}, flags = {}, file = {}, defaults = {} }: ConfigSources): ServerConfig {
+  const sources = { env, flags, file, defaults }
   const errors: FieldError[] = []
   for (const key of Object.keys(file)) {
     if (!Object.hasOwn(settings, key)) errors.push({ path: `file: ${key}`, message: 'is not a setting' })
   }
-  const read = (name: SettingName): string | number | readonly string[] => {
+  const read = (name: SettingName): SettingValue => {
     const setting: Setting = settings[name]
-    const [text, from] = source(name, { env, flags, file })
+    const [text, from] = source(name, sources)
     const value = parse(setting.kind, text)
     if (value instanceof Error) errors.push({ path: from, message: value.message })
     return value instanceof Error ? setting.default : value
@@ -46,6 +52,7 @@ export function resolveConfig({ env = {}, flags = {}, file = {} }: ConfigSources
   const seconds = (name: SettingName): number => Math.round(Number(read(name)) * 1_000)
   const config: ServerConfig = {
     host: String(read('host')),
+    open: read('open') === true,
     port: Number(read('port')),
     databaseUrl: String(read('databaseUrl')),
     roles: read('roles') as readonly Role[],
@@ -62,8 +69,10 @@ export function resolveConfig({ env = {}, flags = {}, file = {} }: ConfigSources
     drainMs: seconds('drainSeconds'),
   }
   if (config.leaseMs < 2 * config.heartbeatMs) {
-    errors.push({ path: source('leaseSeconds', { env, flags, file })[1], message: 'must be at least two heartbeats' })
+    errors.push({ path: source('leaseSeconds', sources)[1], message: 'must be at least two heartbeats' })
   }
+  const exposed = exposureProblem(config)
+  if (exposed !== null) errors.push({ path: source('host', sources)[1], message: exposed })
   if (errors.length > 0) {
     const detail = errors.map(({ path, message }) => `${path} ${message}`).join('; ')
     throw new DulyError('invalid_request', `The configuration is not valid: ${detail}.`, { errors })
@@ -71,7 +80,12 @@ export function resolveConfig({ env = {}, flags = {}, file = {} }: ConfigSources
   return Object.freeze(config)
 }
 
-function source(name: SettingName, { env, flags, file }: Required<ConfigSources>): [text: string, from: string] {
+type SettingValue = string | number | boolean | readonly string[]
+
+function source(
+  name: SettingName,
+  { env, flags, file, defaults }: Required<ConfigSources>,
+): [text: string, from: string] {
   const setting: Setting = settings[name]
   const flag = flags[name]
   if (flag !== undefined) return [String(flag), flagOf(name)]
@@ -80,10 +94,10 @@ function source(name: SettingName, { env, flags, file }: Required<ConfigSources>
   const entry = file[name]
   if (entry !== undefined && entry !== null)
     return [Array.isArray(entry) ? entry.join(',') : String(entry), `file: ${name}`]
-  return [setting.default, setting.env]
+  return [defaults[name] ?? setting.default, setting.env]
 }
 
-function parse(kind: SettingKind, text: string): string | number | readonly string[] | Error {
+function parse(kind: SettingKind, text: string): SettingValue | Error {
   switch (kind.type) {
     case 'text':
       return text.trim() === '' ? new Error('must not be empty') : text
@@ -91,6 +105,8 @@ function parse(kind: SettingKind, text: string): string | number | readonly stri
       return text === '' || /^postgres(ql)?:\/\//.test(text) ? text : new Error('must be a postgres:// URL')
     case 'choice':
       return kind.of.includes(text) ? text : new Error(`must be one of ${kind.of.join(', ')}`)
+    case 'switch':
+      return text === 'true' || text === 'false' ? text === 'true' : new Error('must be true or false')
     case 'list': {
       const parts = [...new Set(text.split(',').map((part) => part.trim()))]
       return parts.every((part) => kind.of.includes(part))
@@ -114,6 +130,7 @@ export function describeConfig(config: ServerConfig): Record<string, string> {
   const url = config.databaseUrl === '' ? '' : withoutPassword(config.databaseUrl)
   const values: Record<SettingName, string | number> = {
     host: config.host,
+    open: String(config.open),
     port: config.port,
     databaseUrl: url,
     roles: config.roles.join(','),

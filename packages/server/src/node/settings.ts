@@ -6,6 +6,7 @@ export type SettingKind =
   | { readonly type: 'list'; readonly of: readonly string[] }
   | { readonly type: 'integer'; readonly min: number; readonly max: number }
   | { readonly type: 'seconds'; readonly min: number; readonly max: number }
+  | { readonly type: 'switch' }
 
 export interface Setting {
   readonly env: string
@@ -20,6 +21,12 @@ export interface Setting {
  */
 export const settings = {
   host: { env: 'DULY_HOST', kind: { type: 'text' }, default: '127.0.0.1', doc: 'Address that the api listens on.' },
+  open: {
+    env: 'DULY_OPEN',
+    kind: { type: 'switch' },
+    default: 'false',
+    doc: 'Listen on a `host` that is not loopback all the same. There are no API keys yet: anyone who reaches the port can submit, read and work.',
+  },
   port: {
     env: 'DULY_PORT',
     kind: { type: 'integer', min: 0, max: 65_535 },

@@ -1,4 +1,4 @@
-import { systemClock } from '@duly/domain'
+import { DulyError, systemClock } from '@duly/domain'
 import type { FastifyInstance } from 'fastify'
 import { buildApi } from '../api/index.js'
 import { Signals } from '../coordination/signals.js'
@@ -20,6 +20,7 @@ import { isSoon, Promoter } from '../timers/promoter.js'
 import { Watchdog } from '../upkeep/watchdog.js'
 import type { ServerConfig } from './config.js'
 import { type Duties, makeDuties } from './duties.js'
+import { exposureProblem, isLoopback, OPEN_WARNING } from './exposure.js'
 import { Health } from './health.js'
 import { joinDeployment, type Membership } from './join.js'
 import { Observers } from './observers.js'
@@ -47,6 +48,10 @@ const maxNames = 10_000
  */
 export async function startNode(config: ServerConfig, options: NodeOptions = {}): Promise<RunningNode> {
   const log = options.logger ?? createLogger({ level: config.logLevel })
+  // A configuration made by hand is refused as `resolveConfig` would refuse it.
+  const exposed = exposureProblem(config)
+  if (exposed !== null) throw new DulyError('invalid_request', `host ${exposed}.`)
+  if (!isLoopback(config.host)) log.warn({ host: config.host }, OPEN_WARNING)
   const membership = await joinDeployment(config, { clock, log, version })
   const parts = assemble(config, membership, log)
   try {

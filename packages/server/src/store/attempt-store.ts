@@ -1,6 +1,7 @@
-import { type Backoff, type Jitter, statusGuard, type TaskStatus, type Uuid } from '@duly/domain'
+import type { Backoff, Jitter, TaskStatus, Uuid } from '@duly/domain'
 import type { AttemptOutcome, TaskError } from '../model.js'
-import { byKey, type Database, type Statement } from './database.js'
+import * as sql from './attempt-sql.js'
+import type { Database } from './database.js'
 import { bigintArray, int4Array, int8Array, textArray, uuidArray } from './params.js'
 
 /** The attempt that a write speaks for: the fence (I4). */
@@ -96,194 +97,6 @@ export interface EndedAttempt extends Fence {
   readonly status: TaskStatus
 }
 
-// The id as a list of one, the session by "is not distinct from": see `byKey` in database.ts.
-const holdsLease = (alias: string) => `
-  ${byKey('o.id', `${alias}.id`)} and ${statusGuard('succeed', 'o.status')} and o.session is not distinct from ${alias}.session
-  and o.attempt = ${alias}.attempt and o.token = ${alias}.token
-  and case ${alias}.condition
-    when 'lost' then not exists (select 1 from worker_sessions s where s.id = o.session and s.ended_at is null
-      and s.live_until > (select duly_judged_now()))
-    when 'overdue' then o.wake_at <= now()
-    else true end`
-
-/**
- * Ends tasks: the open row goes, the outcome comes, in one statement (a task is in exactly one of the two). Of a task
- * whose cancellation was asked for, only a success or a permanent failure stands; all else ends CANCELLED, and nothing else
- * does.
- */
-const finish: Statement = {
-  name: 'finish',
-  text: `
-with gone as materialized (
-  delete from open_tasks o
-  using unnest($1::uuid[], $2::uuid[], $3::integer[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[],
-    $9::text[], $10::text[], $11::text[], $12::text[], $13::integer[], $14::integer[], $15::integer[], $16::text[],
-    $17::text[], $18::text[])
-    as i (id, session, attempt, token, condition, transition, actor, reason,
-      worker_name, error_class, error_message, error_stack, failures, crashes, undelivered, attempt_outcome,
-      final, result)
-  where ${holdsLease('i')} and (i.final <> 'CANCELLED' or o.cancel_requested_at is not null)
-  returning o.id, o.tenant, o.queue, o.task_type, o.priority, o.gate, o.attempt, o.snoozes, o.releases, o.run, o.session,
-    o.token, o.started_at, o.partition, o.workflow_id, i.worker_name, i.error_class, i.error_message, i.error_stack,
-    coalesce(i.failures, o.failures) as failures, coalesce(i.crashes, o.crashes) as crashes,
-    coalesce(i.undelivered, o.undelivered) as undelivered, i.result, i.actor, i.transition,
-    case when o.cancel_requested_at is not null and i.final not in ('SUCCEEDED', 'FAILED') then 'CANCELLED' else i.final
-      end as final,
-    case when o.cancel_requested_at is not null and i.final not in ('SUCCEEDED', 'FAILED')
-      then coalesce(o.cancel_reason, 'cancel_requested') else i.reason end as reason,
-    case when o.cancel_requested_at is not null and i.attempt_outcome is null and i.final <> 'SUCCEEDED' then 'cancelled'
-      else i.attempt_outcome end as attempt_outcome
-),
-outcome as (
-  insert into outcomes (id, status, completed_at, started_at, attempt, failures, crashes, undelivered, snoozes, releases,
-    run, session, token, worker_name, reason, error_class, error_message, error_stack, result)
-  select id, final, now(), started_at, attempt, failures, crashes, undelivered, snoozes, releases, run, session, token,
-    worker_name, reason, error_class, error_message, error_stack, result
-  from gone
-),
-attempt as (
-  insert into failed_attempts (task_id, attempt, run, outcome, session, token, worker_name, started_at, ended_at,
-    error_class, error_message, error_stack)
-  select id, attempt, run, attempt_outcome, session, token, worker_name, started_at, now(), error_class, error_message,
-    error_stack
-  from gone where attempt_outcome is not null
-),
-event as (
-  insert into task_events (task_id, at, transition, from_status, to_status, attempt, actor, reason)
-  select id, now(), transition, 'RUNNING', final, attempt, actor, reason from gone where final <> 'SUCCEEDED'
-),
-dead as (
-  insert into dead_letters (task_id, tenant, queue, task_type, died_at, error_class, error_message)
-  select id, tenant, queue, task_type, now(), error_class, error_message from gone where final = 'DEAD'
-)
-select id, session, attempt, token, final as status, tenant, queue, task_type as "taskType", priority, gate, partition,
-  workflow_id as "workflowId", date_part('epoch', started_at) * 1000 as "startedAtMs", null as "dueAtMs"
-from gone`,
-}
-
-/** Attempts that end while their task goes on. A task whose cancellation was asked for does not: finish ends it. */
-const reopen: Statement = {
-  name: 'reopen',
-  text: `
-with input as materialized (
-  select * from unnest($1::uuid[], $2::uuid[], $3::integer[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[],
-    $9::text[], $10::text[], $11::text[], $12::text[], $13::integer[], $14::integer[], $15::integer[], $16::text[],
-    $17::text[], $18::bigint[], $19::integer[], $20::integer[], $21::text[])
-    as i (id, session, attempt, token, condition, transition, actor, reason,
-      worker_name, error_class, error_message, error_stack, failures, crashes, undelivered, attempt_outcome,
-      next, delay_ms, snoozes, releases, gate)
-),
-held as materialized (
-  select i.*, h.started_at, h.run from input i cross join lateral (
-    select o.started_at, o.run from open_tasks o where ${holdsLease('i')} and o.cancel_requested_at is null for update
-  ) h
-),
-back as materialized (
-  update open_tasks o
-  set status = h.next, failures = h.failures, crashes = h.crashes, undelivered = h.undelivered, snoozes = h.snoozes,
-    releases = h.releases, gate = h.gate, lane_version = o.lane_version + 1,
-    previous_delay_ms = case when h.next = 'RETRYING' then h.delay_ms else o.previous_delay_ms end,
-    due_at = now() + h.delay_ms * interval '1 millisecond', wake_at = now() + h.delay_ms * interval '1 millisecond',
-    ready_at = case when h.next = 'PENDING' then now() end,
-    session = null, token = null, grant_no = null, started_at = null, deadline_at = null
-  from held h
-  where ${byKey('o.id', 'h.id')} and o.session is not distinct from h.session and o.attempt = h.attempt and o.token = h.token
-  returning o.id, o.status, o.tenant, o.queue, o.task_type, o.priority, o.gate, o.attempt, o.due_at, o.partition,
-    o.workflow_id, o.run, h.session, h.token, h.started_at, h.transition, h.actor, h.reason, h.worker_name,
-    h.attempt_outcome, h.error_class, h.error_message, h.error_stack, h.delay_ms
-),
-attempt as (
-  insert into failed_attempts (task_id, attempt, run, outcome, session, token, worker_name, started_at, ended_at,
-    error_class, error_message, error_stack, retry_delay_ms)
-  select id, attempt, run, attempt_outcome, session, token, worker_name, started_at, now(), error_class, error_message,
-    error_stack, delay_ms
-  from back
-),
-event as (
-  insert into task_events (task_id, at, transition, from_status, to_status, attempt, actor, reason)
-  select id, now(), transition, 'RUNNING', status, attempt, actor, reason from back
-),
-counted as (
-  insert into counters (queue, priority, tenant, gate, slot, depth)
-  select queue, priority, tenant, gate, $22::integer, count(*) from back where status = 'PENDING'
-  group by 1, 2, 3, 4 order by 1, 2, 3, 4
-  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
-)
-select id, session, attempt, token, status, tenant, queue, task_type as "taskType", priority, gate, partition,
-  workflow_id as "workflowId", null as "startedAtMs", date_part('epoch', due_at) * 1000 as "dueAtMs"
-from back`,
-}
-
-const judgedColumns = `
-  o.id, o.session, o.attempt, o.token, o.failures, o.crashes, o.undelivered, o.snoozes, o.releases, o.gate,
-  o.grant_no as "grant", o.cancel_requested_at is not null as "cancelRequested",
-  o.previous_delay_ms::float8 as "previousDelayMs", t.max_retries as "maxRetries", t.retry_backoff as backoff,
-  t.retry_jitter as jitter, t.retry_delay_ms::float8 as "retryDelayMs",
-  t.retry_max_delay_ms::float8 as "retryMaxDelayMs", o.timeout_ms::float8 as "timeoutMs",
-  o.deadline_at <= now() as "deadlinePassed"`
-
-/** By key, whatever the statistics were when the plan was made. */
-const joinTask = 'cross join lateral (select t.* from tasks t where t.id = o.id limit 1) t'
-
-const judgeReported: Statement = {
-  name: 'judge_reported',
-  text: `
-select ${judgedColumns}
-from unnest($1::uuid[], $2::uuid[], $3::integer[], $4::bigint[]) as i (id, session, attempt, token)
-join open_tasks o on ${byKey('o.id', 'i.id')} and o.session is not distinct from i.session and o.attempt = i.attempt
-  and o.token = i.token
-${joinTask}`,
-}
-
-/** Running tasks past their deadline or the grace of their cancellation: what the watchdog ends. */
-const judgeOverdue: Statement = {
-  name: 'judge_overdue',
-  text: `
-select ${judgedColumns}
-from unnest($1::smallint[]) as p (partition) cross join lateral (
-  select * from open_tasks o
-  where o.partition = p.partition and o.wake_at <= now() and o.status = 'RUNNING'
-    and (select judge_after <= now() from store_marks)
-  order by o.wake_at limit $2
-) o
-${joinTask}
-limit $2`,
-}
-
-/** Tasks of one dead session. */
-const judgeLost: Statement = {
-  name: 'judge_lost',
-  text: `
-select ${judgedColumns}
-from open_tasks o
-${joinTask}
-where o.session = $1 and not exists (select 1 from worker_sessions s where s.id = $1 and s.ended_at is null
-  and s.live_until > (select duly_judged_now()))
-limit $2`,
-}
-
-/**
- * Ends of these very attempts that a lost answer hides: outcomes for the last ones, failed_attempts for the others. What the
- * watchdog ended is no such end: a report that comes after it is late.
- */
-const readEnded: Statement = {
-  name: 'read_ended',
-  text: `
-select i.id, i.session, i.attempt, i.token, coalesce(u.status, o.status, v.status) as status,
-  coalesce(f.outcome, 'succeeded') as outcome
-from unnest($1::uuid[], $2::uuid[], $3::integer[], $4::bigint[]) as i (id, session, attempt, token)
-left join lateral (select u.id, u.status from outcomes u
-  where u.id = i.id and u.session = i.session and u.attempt = i.attempt and u.token = i.token limit 1) u on true
-left join lateral (select f.task_id, f.outcome from failed_attempts f
-  where f.task_id = i.id and f.attempt = i.attempt and f.session = i.session and f.token = i.token
-    and f.outcome not in ('lost', 'undelivered') limit 1) f on true
-left join lateral (select o.status from open_tasks o where o.id = f.task_id limit 1) o on true
-left join lateral (select v.status from outcomes v where v.id = f.task_id limit 1) v on true
-where (u.id is not null or f.task_id is not null)
-  and (select true from task_events e
-    where e.task_id = i.id and e.attempt = i.attempt and e.actor = 'watchdog' limit 1) is null`,
-}
-
 type BigText<T extends { token: bigint }> = Omit<T, 'token'> & { readonly token: string }
 const withToken = <T extends { token: bigint }>(row: BigText<T>): T => ({ ...row, token: BigInt(row.token) }) as T
 
@@ -298,16 +111,23 @@ export class AttemptStore {
   }
 
   async finish(rows: readonly Finish[]): Promise<Landed[]> {
-    const landed = await this.#database.hot<BigText<Landed>>(finish, [
-      ...common(rows),
-      textArray(rows.map((row) => row.status)),
-      textArray(rows.map((row) => row.result)),
-    ])
+    const results = textArray(rows.map((row) => row.result))
+    const landed = rows.every(isPlainSuccess)
+      ? await this.#database.hot<BigText<Landed>>(sql.succeed, [
+          ...fenceArrays(rows.map((row) => row.fence)),
+          textArray(rows.map((row) => row.workerName)),
+          results,
+        ])
+      : await this.#database.hot<BigText<Landed>>(sql.finish, [
+          ...common(rows),
+          textArray(rows.map((row) => row.status)),
+          results,
+        ])
     return landed.map(withToken)
   }
 
   async reopen(rows: readonly Reopen[]): Promise<Landed[]> {
-    const landed = await this.#database.hot<BigText<Landed>>(reopen, [
+    const landed = await this.#database.hot<BigText<Landed>>(sql.reopen, [
       ...common(rows),
       textArray(rows.map((row) => row.status)),
       int8Array(rows.map((row) => row.delayMs)),
@@ -320,23 +140,26 @@ export class AttemptStore {
   }
 
   async judgeReported(fences: readonly Fence[]): Promise<Judged[]> {
-    const rows = await this.#database.hot<BigText<Judged>>(judgeReported, fenceArrays(fences))
+    const rows = await this.#database.hot<BigText<Judged>>(sql.judgeReported, fenceArrays(fences))
     return rows.map(withToken)
   }
 
   async judgeOverdue(partitions: Buffer, limit: number): Promise<Judged[]> {
-    return (await this.#database.hot<BigText<Judged>>(judgeOverdue, [partitions, limit])).map(withToken)
+    return (await this.#database.hot<BigText<Judged>>(sql.judgeOverdue, [partitions, limit])).map(withToken)
   }
 
   async judgeLost(session: Uuid, limit: number): Promise<Judged[]> {
-    return (await this.#database.hot<BigText<Judged>>(judgeLost, [session, limit])).map(withToken)
+    return (await this.#database.hot<BigText<Judged>>(sql.judgeLost, [session, limit])).map(withToken)
   }
 
   async ended(fences: readonly Fence[]): Promise<EndedAttempt[]> {
-    const rows = await this.#database.hot<BigText<EndedAttempt>>(readEnded, fenceArrays(fences))
+    const rows = await this.#database.hot<BigText<EndedAttempt>>(sql.readEnded, fenceArrays(fences))
     return rows.map(withToken)
   }
 }
+
+/** A success that a worker reported: it holds whatever else was asked for, and leaves no trail. */
+const isPlainSuccess = ({ status, condition }: Finish): boolean => status === 'SUCCEEDED' && condition === 'none'
 
 function fenceArrays(fences: readonly Fence[]): Buffer[] {
   return [

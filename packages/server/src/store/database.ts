@@ -154,3 +154,11 @@ async function run<R extends object>(pool: pg.Pool, statement: Statement, values
     }
   }
 }
+
+/**
+ * Arrays side by side as rows, from the parameter `$first` on: `select unnest($1::uuid[]) as id, …`. In the select list they are
+ * read as they are needed; in the from clause PostgreSQL copies each array into a store of its own first (24 arrays: 17.5 µs a
+ * row against 8.3).
+ */
+export const unnested = (columns: readonly (readonly [name: string, type: string])[], first = 1): string =>
+  `select ${columns.map(([name, type], place) => `unnest($${first + place}::${type}[]) as ${name}`).join(', ')}`

@@ -28,13 +28,13 @@ async function tableAt(instant: string): Promise<string> {
   return rows[0].table
 }
 
-test('a migrated database has yesterday to two weeks ahead', async () => {
+test('a migrated database has yesterday to three days ahead', async () => {
   expect(await ensureDays(client)).toEqual([])
-  expect(await ensureDays(client, { ahead: 16 })).toHaveLength(2)
+  expect(await ensureDays(client, { ahead: 5 })).toHaveLength(2)
   const { rows } = await client.query(
     `select count(*)::int as days from pg_inherits where inhparent = 'tasks'::regclass`,
   )
-  expect(rows[0].days).toBe(18)
+  expect(rows[0].days).toBe(7)
 })
 
 test('what went missing is made again, in both tables', async () => {

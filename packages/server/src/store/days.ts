@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg'
 
-/** Days ahead of today whose partitions are kept ready: two weeks without any scheduler harm nothing. */
-const DAYS_AHEAD = 14
+/** Days ahead of today whose partitions are kept ready. Each one costs every claim some µs; a missing day is made by the insert that finds it missing. */
+const DAYS_AHEAD = 3
 const LOCK_TIMEOUT_MS = 2_000
 
 /**

@@ -1,7 +1,7 @@
 import type { Uuid } from '@duly/domain'
 import type { NewTask, Submitted } from '../model.js'
 import { grantTo } from '../queue/postgres/claim-sql.js'
-import type { Connection, Database, Statement } from './database.js'
+import { type Connection, type Database, type Statement, unnested } from './database.js'
 import {
   bigintArray,
   byteaArray,
@@ -41,13 +41,33 @@ export interface KeyHolder {
   readonly requestHash: Buffer
 }
 
-const columns = `
-  unnest($1::uuid[], $2::smallint[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::timestamptz[], $8::bigint[],
-    $9::timestamptz[], $10::integer[], $11::text[], $12::text[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[],
-    $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::uuid[], $24::bigint[])
-  as i (id, partition, tenant, queue, task_type, priority, scheduled_at, delay_ms,
-    expires_at, max_retries, retry_backoff, retry_jitter, retry_delay_ms, retry_max_delay_ms, timeout_ms, result_ttl_ms,
-    idempotency_key, concurrency_key, tags, metadata, payload, traceparent, session, token)`
+/** What a task brings, in the order of the parameters. */
+const input = unnested([
+  ['id', 'uuid'],
+  ['partition', 'smallint'],
+  ['tenant', 'text'],
+  ['queue', 'text'],
+  ['task_type', 'text'],
+  ['priority', 'smallint'],
+  ['scheduled_at', 'timestamptz'],
+  ['delay_ms', 'bigint'],
+  ['expires_at', 'timestamptz'],
+  ['max_retries', 'integer'],
+  ['retry_backoff', 'text'],
+  ['retry_jitter', 'text'],
+  ['retry_delay_ms', 'bigint'],
+  ['retry_max_delay_ms', 'bigint'],
+  ['timeout_ms', 'bigint'],
+  ['result_ttl_ms', 'bigint'],
+  ['idempotency_key', 'text'],
+  ['concurrency_key', 'text'],
+  ['tags', 'text'],
+  ['metadata', 'text'],
+  ['payload', 'text'],
+  ['traceparent', 'text'],
+  ['session', 'uuid'],
+  ['token', 'bigint'],
+])
 
 /**
  * Tasks, their open rows and the depth of their lanes in one statement, so in one commit: I1 needs no more than its
@@ -58,7 +78,7 @@ const columns = `
 const insertTasks: Statement = {
   name: 'insert_tasks',
   text: `
-with input as materialized (select * from ${columns}),
+with input as materialized (${input}),
 granted as materialized (
   ${grantTo('$25::uuid[]')}
 ),

@@ -94,7 +94,7 @@ test('a file that was edited after it was applied is refused', async () => {
   const edited = await folderOf({ '0001_a': 'create table a (id int);', '0002_b': 'create table b ();' })
   await expect(migrate(url, { folder: edited })).rejects.toMatchObject({
     code: 'migration_changed',
-    message: expect.stringContaining('0001_a'),
+    message: expect.stringMatching(/another version of Duly.*0001_a.*DULY_DATA_DIR.*delete.*If it is yours/),
   })
   const states = (await migrationStatus(url, edited)).map(({ name, state }) => [name, state])
   expect(states).toEqual([

@@ -43,7 +43,7 @@ const RETRIABLE = new Set(['55P03', '40P01', '40001'])
 
 /**
  * Brings a database up to this program: applies what is pending, each file in a transaction of its own, and makes the days'
- * partitions (yesterday to two weeks ahead). Safe when any number of processes do it at once: one works, the rest wait and
+ * partitions (yesterday to three days ahead). Safe when any number of processes do it at once: one works, the rest wait and
  * find nothing left to do.
  * @returns the names applied by this call
  * @throws MigrationError when an applied file was edited, or when the database is newer than this program
@@ -128,7 +128,7 @@ function pendingOf(status: readonly MigrationStatus[]): ReadonlySet<string> {
   if (changed)
     throw new MigrationError(
       'migration_changed',
-      `Migration ${changed.name} was applied to this database with another text than this program has. An applied migration must not be edited: restore its file, and put the change into a new one.`,
+      `This database was made by another version of Duly: it has another migration ${changed.name} than this program. If it is the embedded one (\`npm start\`, \`duly dev\`), choose another DULY_DATA_DIR, or delete the data folder (.duly unless set) with everything in it. If it is yours, run the version of Duly that made it, or name an empty database; whoever edited the migration restores it and puts the change into a new one.`,
     )
   const unknown = status.find(({ state }) => state === 'unknown')
   if (unknown)

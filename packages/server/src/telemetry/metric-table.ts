@@ -54,15 +54,23 @@ export const metricTable = {
   duly_queue_depth: {
     kind: 'gauge',
     labels: ['queue', 'priority'],
-    help: 'PENDING tasks; what waits for its time is no backlog.',
+    help: 'PENDING tasks; what waits for its time is no backlog. Of the shared store: take the max over the nodes.',
   },
   duly_queue_oldest_seconds: {
     kind: 'gauge',
     labels: ['queue'],
-    help: 'How long the oldest PENDING task has been ready.',
+    help: 'How long the oldest PENDING task has been ready. Of the shared store: take the max over the nodes.',
   },
-  duly_worker_slots_busy: { kind: 'gauge', labels: [], help: 'Slots of live sessions that run a task.' },
-  duly_worker_slots_total: { kind: 'gauge', labels: [], help: 'Slots of live sessions.' },
+  duly_worker_slots_busy: {
+    kind: 'gauge',
+    labels: [],
+    help: 'Slots of live sessions that run a task. Of the shared store: take the max over the nodes.',
+  },
+  duly_worker_slots_total: {
+    kind: 'gauge',
+    labels: [],
+    help: 'Slots of live sessions. Of the shared store: take the max over the nodes.',
+  },
   duly_commit_batch_tasks: {
     kind: 'histogram',
     labels: [],

@@ -51,6 +51,12 @@ describe('metrics', () => {
     expect((await linesOf(metrics)).some((line) => line.includes('queue="b"'))).toBe(false)
   })
 
+  it('say of each gauge, which every node reads from the same store, how to take it over the nodes', () => {
+    const gauges = Object.values(metricTable).filter(({ kind }) => kind === 'gauge')
+    expect(gauges).toHaveLength(4)
+    for (const { help } of gauges) expect(help).toContain('take the max over the nodes')
+  })
+
   it('still answer when a source fails', async () => {
     const metrics = createMetrics({ process: false })
     metrics.setQueueSource(() => Promise.reject(new Error('no store')))

@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import { type Clock, IdMinter, type Lane, systemClock, type Uuid } from '@duly/domain'
 import pg from 'pg'
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import { createDatabase } from '../../../../tests/support/database.js'
 import { randomToken } from '../base/random.js'
 import { Attempts } from '../dispatch/attempts.js'
@@ -31,6 +31,8 @@ export interface TestNodeOptions {
   readonly maxNames?: number
   readonly reserve?: (task: NewTask) => Reservation | null
   readonly clock?: Clock
+  /** Silent if absent. */
+  readonly log?: Logger
 }
 
 export const partitions = 64
@@ -60,7 +62,7 @@ export class TestNode {
 
   constructor(url: string, options: TestNodeOptions) {
     const clock = options.clock ?? systemClock
-    const log = pino({ level: 'silent' })
+    const log = options.log ?? pino({ level: 'silent' })
     this.admin = new pg.Pool({ connectionString: url, max: 6 })
     this.admin.on('error', () => {})
     this.database = new Database({

@@ -1,7 +1,8 @@
+import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openRow } from '../testing/facts.js'
 import { type Life, passDeadline, say, startLife, watch, words } from '../testing/lives.js'
-import { openTestStore, type TestNode } from '../testing/test-node.js'
+import { openTestNode, openTestStore, type TestNode } from '../testing/test-node.js'
 
 let store: Awaited<ReturnType<typeof openTestStore>>
 let node: TestNode
@@ -98,6 +99,24 @@ test('two watchdogs that find the store back renew once; a second outage is a ne
   await leaseEnded(life, 5)
   expect(await node.stores.watch.mark()).toMatchObject({ wasOut: true })
   expect(await leaseLeftMs(life)).toBeGreaterThan(14_000)
+})
+
+test('is worth a warning when leases were renewed, not when a deployment comes back from a rest', async () => {
+  const lines: { level: number; msg: string; sessions?: number }[] = []
+  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const other = await openTestNode(store.url, { number: 1, log })
+  await node.query(`update worker_sessions set ended_at = now() where ended_at is null`)
+  await awayFor(30)
+  await other.watchdog.runOnce()
+  await startLife(node)
+  await awayFor(30)
+  await other.watchdog.runOnce()
+  await other.close()
+  const told = lines.filter(({ msg }) => msg.startsWith('the store was away'))
+  expect(told.map(({ level, sessions }) => [log.levels.labels[level], sessions])).toEqual([
+    ['debug', 0],
+    ['warn', 1],
+  ])
 })
 
 test('the mark never goes back', async () => {

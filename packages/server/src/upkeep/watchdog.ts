@@ -40,7 +40,11 @@ export class Watchdog {
     const { store, log } = this.#options
     // the mark comes first: time in which the store was away counts against nobody
     const { wasOut, sinceMs, revived } = await store.mark()
-    if (wasOut) log.warn({ sinceMs: Math.round(sinceMs), sessions: revived }, 'the store was away; leases were renewed')
+    if (wasOut) {
+      // with no session to renew it is a restart, or a deployment at rest: nobody's news
+      const level = revived > 0 ? 'warn' : 'debug'
+      log[level]({ sinceMs: Math.round(sinceMs), sessions: revived }, 'the store was away; leases were renewed')
+    }
     for (const session of await store.endDead()) log.warn({ worker: session.id, name: session.name }, 'worker lost')
     let isFull = false
     for (const holder of await store.deadHolders()) isFull = (await this.#takeBack(holder)) || isFull

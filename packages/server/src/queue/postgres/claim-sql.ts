@@ -1,4 +1,4 @@
-import { byKey, type Statement } from '../../store/database.js'
+import { byKey, type Statement, unnested } from '../../store/database.js'
 
 /** What a claim gives out of one task; `c` is the open row, `t` the task. Shared by claims, repeats and promotions. */
 export const takenColumns = `
@@ -46,17 +46,24 @@ export const claim: Statement = {
   text: `
 with wanted as materialized (
   select w.*
-  from unnest($1::text[], $2::smallint[], $3::text[], $4::text[], $5::integer[], $6::timestamptz[], $7::integer[])
-    with ordinality as w (queue, priority, tenant, gate, count, mark, first, ord)
+  from (${unnested([
+    ['queue', 'text'],
+    ['priority', 'smallint'],
+    ['tenant', 'text'],
+    ['gate', 'text'],
+    ['count', 'integer'],
+    ['mark', 'timestamptz'],
+    ['first', 'integer'],
+  ])}) w
   where not exists (select 1 from queues q where q.name = w.queue and q.paused)
     and (w.gate <> '!suspect' or (
       select true from open_tasks h where h.session = ($9::uuid[])[w.first] and h.crashes + h.undelivered > 0 limit 1
-    ) is null and w.ord = (
-      select min(e.ord) from unnest($4::text[], $7::integer[]) with ordinality as e (gate, first, ord)
+    ) is null and w.first = (
+      select min(e.first) from unnest($4::text[], $7::integer[]) as e (gate, first)
       where e.gate = '!suspect' and ($9::uuid[])[e.first] = ($9::uuid[])[w.first]))
 ),
 picked as materialized (
-  select o.id, ($9::uuid[])[w.first - 1 + row_number() over (partition by w.ord order by o.ready_at, o.id)] as session,
+  select o.id, ($9::uuid[])[w.first - 1 + row_number() over (partition by w.first order by o.ready_at, o.id)] as session,
     row_number() over () as place
   from wanted w cross join lateral (
     select r.id, r.ready_at from open_tasks r

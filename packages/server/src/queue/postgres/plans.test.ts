@@ -61,7 +61,7 @@ describe('plans of the hot path', () => {
       for (const [name, plan] of plans) {
         const sorted = [...plan.matchAll(/Sort Key: (.*)/g)].map(([, key]) => `${name}: ${key}`)
         expect(
-          sorted.filter((line) => !/^(claim: w_\d\.ord, |peek_timers: |insert_keys: )|: \w+\.queue/.test(line)),
+          sorted.filter((line) => !/^(claim: w_\d\.first, |peek_timers: |insert_keys: )|: \w+\.queue/.test(line)),
         ).toEqual([])
       }
     })
