@@ -39,7 +39,7 @@ const services: readonly Room[] = [
 
 export const rooms: readonly Room[] = [
   // The wire and the rules.
-  { name: 'domain', paths: ['packages/domain/src/'], imports: [], packages: ['node:crypto'] },
+  { name: 'domain', paths: ['packages/domain/src/'], imports: [], packages: [] },
   { name: 'contract', paths: ['packages/contract/src/'], imports: ['domain'], packages: ['typebox'] },
   { name: 'sdk', paths: ['packages/sdk/src/'], imports: [], packages: ['node:'] },
 
@@ -48,7 +48,7 @@ export const rooms: readonly Room[] = [
     name: 'api',
     paths: [`${server}/api/`],
     imports: ['telemetry', 'model', 'contract', 'domain'],
-    packages: ['node:', 'fastify', 'ajv', 'ajv-formats', 'typebox'],
+    packages: ['node:', 'fastify', 'ajv', 'typebox'],
   },
   ...services,
   { name: 'ports', paths: [`${server}/queue/port.ts`], imports: ['model', 'domain'], packages: [] },

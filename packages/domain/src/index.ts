@@ -1,4 +1,3 @@
-export * from './canonical.js'
 export * from './clock.js'
 export * from './errors.js'
 export * from './id-minter.js'
