@@ -100,6 +100,7 @@ describe('the table of transitions', () => {
     expect(by('expire')).toBe('timer dispatcher')
     expect(by('exhaust')).toBe('worker watchdog')
     expect(by('stop')).toBe('worker watchdog')
+    expect(by('time_out')).toBe('worker watchdog')
     expect(namesWhere((row) => row.reason !== null)).toEqual(['expire', 'skip', 'upstream_fail'])
     expect(new Set(transitionNames.flatMap((name) => transitions[name].by))).toEqual(new Set(actors))
   })

@@ -133,10 +133,10 @@ export const transitions = {
   time_out: {
     ...fromRunning,
     to: ['RETRYING', 'DEAD'],
-    by: ['watchdog'],
+    by: ['worker', 'watchdog'],
     endsCancelledWhenMarked: true,
     raisesFailures: true,
-    doc: 'Past its deadline and the grace; DEAD when no retries are left.',
+    doc: 'Past its time limit: the worker says so, or the watchdog after the grace; DEAD when no retries are left.',
   },
   cancel: {
     ...plain,
