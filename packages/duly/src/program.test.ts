@@ -68,6 +68,8 @@ describe('exit codes', () => {
     [['dev', '--worker', 'no-such.mjs'], /no-such\.mjs does not exist/],
     [['serve'], /no database is named\nSet DULY_DATABASE_URL/],
     [['serve', '--port', 'x', '--roles', 'y'], /--port must be a whole number from 0 to 65535; --roles must be/],
+    [['serve', '--host', '0.0.0.0'], /--host must be a loopback address .* unless --open .*no API keys yet/],
+    [['dev', '--host', '::'], /--host must be a loopback address/],
     [['config', '--config', 'no-such.json'], /no-such\.json does not exist/],
     [['migrate'], /no database is named/],
     [['migrate', '--status', '--verify'], /ask one at a time/],
@@ -96,6 +98,7 @@ describe('duly config', () => {
     const env = {
       DULY_PORT: '2222',
       DULY_HOST: '10.0.0.2',
+      DULY_OPEN: 'true',
       DULY_DATABASE_URL: 'postgres://u:hunter2@db/x',
       DULY_API_KEY: 'hunter3',
     }
@@ -108,6 +111,17 @@ describe('duly config', () => {
       DULY_API_KEY: '***',
     })
     expect(out).not.toMatch(/hunter/)
+  })
+})
+
+describe('the log level in force', () => {
+  const levelOf = async (args: readonly string[], env = {}) =>
+    /DULY_LOG_LEVEL +(.*)/.exec((await cli(['config', ...args], { env })).out)?.[1]
+
+  it('is told for both kinds of node where nobody set it, else as it was set', async () => {
+    expect(await levelOf([])).toBe('info (duly dev: warn)')
+    expect(await levelOf([], { DULY_LOG_LEVEL: 'info' })).toBe('info')
+    expect(await levelOf(['--log-level', 'debug'], { DULY_LOG_LEVEL: 'info' })).toBe('debug')
   })
 })
 

@@ -5,7 +5,7 @@ import { renderBanner } from '../run/dev-banner.js'
 import { DevTree } from '../run/dev-tree.js'
 import { runUntilSignal } from '../run/run-until-signal.js'
 import { type Context, command } from './command.js'
-import { readConfig, type ServerFlags, type ServerModule, withSettings } from './server-flags.js'
+import { devDefaults, readConfig, type ServerFlags, type ServerModule, withSettings } from './server-flags.js'
 
 type DevFlags = ServerFlags & { readonly dataDir?: string; readonly worker?: string | false }
 
@@ -29,9 +29,7 @@ export function dev(context: Context, loaded?: ServerModule): Command {
 async function runDev(context: Context, flags: DevFlags): Promise<void> {
   const server = await import('@duly/server')
   const { terminal } = context
-  // A newcomer's terminal shows what is wrong, not each routine line; DULY_LOG_LEVEL or --log-level changes that.
-  const logLevel = flags.logLevel ?? (terminal.env.DULY_LOG_LEVEL || 'warn')
-  const config = await readConfig(server, { ...flags, logLevel }, context)
+  const config = await readConfig(server, { flags, defaults: devDefaults }, context)
   const asJson = flags.json === true
   const dataDir = flags.dataDir ?? dataDirOf(terminal.env)
   const tree = new DevTree({ server, config, dataDir, worker: flags.worker, terminal, asJson })

@@ -5,14 +5,14 @@ import { runUntilSignal } from '../run/run-until-signal.js'
 import { type Context, command } from './command.js'
 import { readConfig, type ServerFlags, type ServerModule, withSettings } from './server-flags.js'
 
-const EXAMPLE = 'duly serve --database-url postgres://duly:secret@db:5432/duly --host 0.0.0.0'
+const EXAMPLE = 'duly serve --database-url postgres://duly:secret@db:5432/duly --host 127.0.0.1'
 
 /** `duly serve`. */
 export function serve(context: Context, loaded?: ServerModule): Command {
   const summary = 'run a node of the server until SIGTERM, then drain'
   return withSettings(command('serve', summary, EXAMPLE), loaded).action(async (flags: ServerFlags) => {
     const server = await import('@duly/server')
-    const config = await readConfig(server, flags, context)
+    const config = await readConfig(server, { flags }, context)
     if (config.databaseUrl === '') {
       throw new CliError(
         'usage',

@@ -1,4 +1,4 @@
-import type { settings as Settings } from '@duly/server'
+import type { ServerConfig, settings as Settings } from '@duly/server'
 import type { Command } from 'commander'
 import { CliError } from '../cli/cli-error.js'
 import { isObject, type Json, readInputFile } from '../cli/json-input.js'
@@ -10,30 +10,43 @@ type SettingName = keyof typeof Settings
 export type ServerModule = typeof import('@duly/server')
 
 /** Options of the commands that run a server: one for each of its settings. */
-export type ServerFlags = CommonOptions & { readonly config?: string } & Partial<Record<SettingName, string>>
+export type ServerFlags = CommonOptions & { readonly config?: string } & Partial<Record<SettingName, string | boolean>>
 
 /** Adds a flag for every setting of a server, and `--config`; none while the server's code isn't loaded. */
 export function withSettings(command: Command, server: ServerModule | undefined): Command {
   if (!server) return command
   const { settings, flagOf } = server
-  for (const [name, { env, doc, default: fallback }] of Object.entries(settings)) {
+  for (const [name, { env, doc, kind, default: fallback }] of Object.entries(settings)) {
     command.option(
-      `${flagOf(name as SettingName)} <value>`,
+      `${flagOf(name as SettingName)}${kind.type === 'switch' ? '' : ' <value>'}`,
       `${doc} (${env}${fallback === '' ? '' : `; default ${fallback}`})`,
     )
   }
   return command.option('--config <file>', 'JSON file with settings, named as the flags in camelCase')
 }
 
+/** A newcomer's terminal shows what is wrong, not each routine line. */
+export const devDefaults = { logLevel: 'warn' } as const
+
+export interface ConfigRequest {
+  readonly flags: ServerFlags
+  /** What this command has in place of a setting's general default. */
+  readonly defaults?: Partial<Record<SettingName, string>>
+}
+
 /**
  * The settings in force: flags win over the environment, the environment over the file.
  * @throws DulyError that lists everything wrong at once
  */
-export async function readConfig(server: ServerModule, flags: ServerFlags, { terminal }: Context) {
+export async function readConfig(
+  server: ServerModule,
+  { flags, defaults = {} }: ConfigRequest,
+  { terminal }: Context,
+): Promise<ServerConfig> {
   const names = Object.keys(server.settings) as SettingName[]
   const given = Object.fromEntries(names.map((name) => [name, flags[name]]))
   const file = flags.config === undefined ? {} : await readConfigFile(flags.config)
-  return server.resolveConfig({ env: terminal.env, flags: given, file })
+  return server.resolveConfig({ env: terminal.env, flags: given, file, defaults })
 }
 
 async function readConfigFile(path: string): Promise<{ readonly [key: string]: Json }> {
