@@ -62,11 +62,13 @@ describe('a file of tasks', () => {
   })
 
   it('is refused as a whole, with each wrong line named', () => {
-    const text = '{"task_type":"a"}\nnot json\n[]\n{"payload":1}\n{"task_type":"a","retries":3,"delay_seconds":"5s"}'
+    const text =
+      '{"task_type":"a"}\nnot json\n[]\n{"payload":1}\n{"task_type":"a","retries":3,"delay_seconds":"5s"}\n{"task_type":5}'
     const parse = () => parseTaskFile('t.jsonl', text)
     expect(parse).toThrow(/t\.jsonl:2: not JSON/)
     expect(parse).toThrow('t.jsonl:3: not an object\nt.jsonl:4: has no "task_type"')
     expect(parse).toThrow('t.jsonl:5: unknown key "retries", "delay_seconds" must be a number of seconds')
+    expect(parse).toThrow('t.jsonl:6: "task_type" must be a string')
     expect(() => parseTaskFile('t.jsonl', '\n')).toThrow('holds no tasks')
     expect(() => parseTaskFile('t.jsonl', 'x\n'.repeat(25))).toThrow('… and 15 more')
   })

@@ -1,10 +1,11 @@
 import { type TaskStatus, taskStatuses } from '@duly/domain'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { Pace } from './pace.js'
 import { ProgressDisplay, progressLine } from './progress-line.js'
 import { Tally } from './tally.js'
 import type { Terminal } from './terminal.js'
-import { turn, watchTasks } from './watch-tasks.js'
+import { FEW, LOOKS_A_SECOND, LOOKS_AT_ONCE, type Look, waitSecondsFor, watchTasks } from './watch-tasks.js'
 
 const statuses = taskStatuses.map(({ name }) => name)
 
@@ -27,7 +28,7 @@ describe('the tally', () => {
         const last = [...new Map(noted).values()]
         for (const status of statuses) expect(tally.count(status)).toBe(last.filter((one) => one === status).length)
         expect(tally.known).toBe(last.length)
-        expect(tally.finished + tally.open.length).toBe(tally.known)
+        expect(tally.finished + tally.open.size).toBe(tally.known)
       }),
     )
   })
@@ -69,38 +70,104 @@ describe('the progress line', () => {
   })
 })
 
+function tallyOf(count: number): Tally {
+  const tally = new Tally(count)
+  for (let id = 0; id < count; id += 1) tally.note(String(id), 'PENDING')
+  return tally
+}
+
+describe('the pace', () => {
+  it('lets no more happen in any second than it should, and saves nothing up', () => {
+    let now = 0
+    const pace = new Pace(150, () => now)
+    const times = Array.from({ length: 300 }, () => pace.take())
+    for (const at of times) expect(times.filter((other) => other >= at && other < at + 999.9).length).toBeLessThan(151)
+    now = 60_000
+    expect(pace.take()).toBe(0)
+    expect(pace.take()).toBeGreaterThan(6)
+  })
+})
+
 describe('watching tasks', () => {
-  it('takes turns, so that a long wait of some hides no other', () => {
-    const ids = ['a', 'b', 'c', 'd', 'e']
-    expect(turn(ids, undefined, 2)).toEqual(['a', 'b'])
-    expect(turn(ids, 'd', 3)).toEqual(['d', 'e', 'a'])
-    expect(turn(ids, 'gone', 2)).toEqual(['a', 'b'])
-    expect(turn([], 'a', 2)).toEqual([])
+  it('asks about each in turn, about none again after its end, and no more often than it may', async () => {
+    const tally = tallyOf(200)
+    const looked: string[] = []
+    let underWay = 0
+    const statusOf = async (id: string, { waitSeconds }: Look): Promise<TaskStatus> => {
+      looked.push(id)
+      underWay += 1
+      expect(underWay).toBeLessThanOrEqual(LOOKS_AT_ONCE)
+      expect(waitSeconds).toBe(waitSecondsFor(tally.open.size))
+      await new Promise((resolve) => setImmediate(resolve))
+      underWay -= 1
+      return Number(id) % 10 === 0 && looked.length <= 200 ? 'RUNNING' : 'SUCCEEDED'
+    }
+    const began = performance.now()
+    await watchTasks(tally, { statusOf, onChange: () => {}, isComplete: () => true })
+    expect(tally.counts()).toEqual({ SUCCEEDED: 200 })
+    const tens = Array.from({ length: 20 }, (_, n) => String(n * 10))
+    expect(looked).toEqual([...tallyOf(200).open, ...tens])
+    expect(looked.length / ((performance.now() - began) / 1_000)).toBeLessThan(LOOKS_A_SECOND * 1.02)
   })
 
-  it('ends when all have ended and no more will come', async () => {
-    const tally = new Tally(300)
-    for (let id = 0; id < 300; id += 1) tally.note(String(id), 'PENDING')
-    const looks = new Map<string, number>()
-    const statusOf = async (id: string): Promise<TaskStatus> => {
-      looks.set(id, (looks.get(id) ?? 0) + 1)
-      return Number(id) % 10 === 0 && looks.get(id) === 1 ? 'RUNNING' : 'SUCCEEDED'
-    }
-    let rounds = 0
-    const onChange = () => {
-      rounds += 1
-    }
-    await watchTasks(tally, { statusOf, onChange, isComplete: () => rounds > 0 })
-    expect(tally.counts()).toEqual({ SUCCEEDED: 300 })
-    expect(Math.max(...looks.values())).toBe(2)
+  it('lets the server hold its answers once few are left, so that a round still takes a second', () => {
+    expect([FEW + 1, 10_000].map(waitSecondsFor)).toEqual([0, 0])
+    expect([0, 1, LOOKS_AT_ONCE].map(waitSecondsFor)).toEqual([1, 1, 1])
+    for (let open = LOOKS_AT_ONCE; open <= FEW; open += 1)
+      expect((waitSecondsFor(open) * open) / LOOKS_AT_ONCE).toBeCloseTo(1)
   })
 
-  it('stops at once when it is told to, and passes a failure on', async () => {
+  it('sees the end of the last as soon as the server tells it', async () => {
+    const tally = tallyOf(3)
+    let end = () => {}
+    const ended = new Promise<TaskStatus>((resolve) => {
+      end = () => resolve('SUCCEEDED')
+    })
+    const looked: string[] = []
+    const statusOf = (id: string) => {
+      looked.push(id)
+      if (looked.length === 3) end()
+      return ended
+    }
+    await watchTasks(tally, { statusOf, onChange: () => {}, isComplete: () => true })
+    expect(looked).toEqual(['0', '1', '2'])
+  })
+
+  it('goes on while more may come', async () => {
     const tally = new Tally(1)
-    tally.note('a', 'RUNNING')
-    const options = { statusOf: async (): Promise<TaskStatus> => 'RUNNING', onChange: () => {}, isComplete: () => true }
-    await watchTasks(tally, { ...options, signal: AbortSignal.abort() })
-    const failing = { ...options, statusOf: async () => Promise.reject(new Error('no answer')) }
-    await expect(watchTasks(tally, failing)).rejects.toThrow('no answer')
+    let isComplete = false
+    const watching = watchTasks(tally, {
+      statusOf: async () => 'SUCCEEDED',
+      onChange: () => {
+        isComplete = true
+      },
+      isComplete: () => isComplete,
+    })
+    tally.note('late', 'PENDING')
+    await watching
+    expect(tally.finished).toBe(1)
+  })
+
+  it('stops at once when it is told to, with looks under way too', async () => {
+    const stop = new AbortController()
+    const statusOf = (_id: string, { signal }: Look) =>
+      new Promise<TaskStatus>((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason))
+        stop.abort()
+      })
+    const options = { statusOf, onChange: () => {}, isComplete: () => true, signal: stop.signal }
+    await watchTasks(tallyOf(3), options)
+    await watchTasks(tallyOf(3), { ...options, statusOf: async () => 'RUNNING' })
+  })
+
+  it('passes a failure on, and then asks no more', async () => {
+    let looks = 0
+    const statusOf = async (): Promise<TaskStatus> => {
+      looks += 1
+      throw new Error('no answer')
+    }
+    const options = { statusOf, onChange: () => {}, isComplete: () => true }
+    await expect(watchTasks(tallyOf(100), options)).rejects.toThrow('no answer')
+    expect(looks).toBe(1)
   })
 })

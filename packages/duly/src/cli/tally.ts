@@ -4,6 +4,7 @@ import { isOpen, type TaskStatus, taskStatuses } from '@duly/domain'
 export class Tally {
   readonly #statusOf = new Map<string, TaskStatus>()
   readonly #counts = new Map<TaskStatus, number>()
+  readonly #open = new Set<string>()
 
   /** @param expected how many tasks there will be in the end; those not heard of yet are still to be submitted */
   constructor(readonly expected: number) {}
@@ -15,6 +16,13 @@ export class Tally {
     if (before !== undefined) this.#add(before, -1)
     this.#add(status, 1)
     this.#statusOf.set(id, status)
+    if (!isOpen(status)) this.#open.delete(id)
+    else if (before === undefined || !isOpen(before)) this.#open.add(id)
+  }
+
+  /** Puts an open task behind all the others. */
+  toBack(id: string): void {
+    if (this.#open.delete(id)) this.#open.add(id)
   }
 
   #add(status: TaskStatus, change: number): void {
@@ -32,12 +40,12 @@ export class Tally {
 
   /** Tasks that have ended. */
   get finished(): number {
-    return this.known - this.open.length
+    return this.known - this.#open.size
   }
 
-  /** Ids of the tasks that have not ended, the longest known first. */
-  get open(): readonly string[] {
-    return [...this.#statusOf].filter(([, status]) => isOpen(status)).map(([id]) => id)
+  /** Ids of the tasks that have not ended: as they were noted first, but for those put to the back. */
+  get open(): ReadonlySet<string> {
+    return this.#open
   }
 
   /** Counts by status, in the order of a life; only what there is. */

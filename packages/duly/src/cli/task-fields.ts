@@ -46,7 +46,8 @@ const fieldOf = new Map(taskFields.map((entry) => [entry.key, entry]))
 
 /** A problem with a key of a task, e.g. an unknown one; undefined when its form is right. Meaning is the server's to judge. */
 export function problemOfKey(key: string, value: unknown): string | undefined {
-  if (key === 'task_type' || key === 'payload') return undefined
+  if (key === 'payload') return undefined
+  if (key === 'task_type') return typeof value === 'string' ? undefined : '"task_type" must be a string'
   const entry = fieldOf.get(key)
   if (!entry) return `unknown key "${key}"`
   return entry.kind === 'seconds' && typeof value !== 'number' ? `"${key}" must be a number of seconds` : undefined

@@ -41,7 +41,7 @@ function parseLine(line: string): FileTask | string {
     return `not JSON: ${error instanceof Error ? error.message : String(error)}`
   }
   if (!isObject(value)) return 'not an object'
-  if (typeof value.task_type !== 'string') return 'has no "task_type"'
+  if (value.task_type === undefined) return 'has no "task_type"'
   const wrong = Object.entries(value).flatMap(([key, field]) => problemOfKey(key, field) ?? [])
   return wrong.length === 0 ? value : wrong.join(', ')
 }

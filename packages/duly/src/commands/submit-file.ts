@@ -6,7 +6,7 @@ import { ProgressDisplay } from '../cli/progress-line.js'
 import { Tally } from '../cli/tally.js'
 import { toBatchItem } from '../cli/task-fields.js'
 import { type FileTask, inBatches } from '../cli/task-file.js'
-import { watchTasks } from '../cli/watch-tasks.js'
+import { type Look, watchTasks } from '../cli/watch-tasks.js'
 import { type Context, print } from './command.js'
 
 /** Large enough to be cheap, small enough that the first tasks run while the rest is sent. */
@@ -51,7 +51,7 @@ function sendAndWatch(submission: FileSubmission, tally: Tally, show: () => void
       throw error
     },
   )
-  const statusOf = async (id: string) => (await duly.tasks.get(id)).status
+  const statusOf = async (id: string, look: Look) => (await duly.tasks.get(id, look)).status
   return [sending, watchTasks(tally, { statusOf, onChange: show, isComplete: () => isComplete, signal: stop.signal })]
 }
 
