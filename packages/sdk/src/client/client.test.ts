@@ -105,6 +105,21 @@ describe('errors', () => {
     })
   })
 
+  const path = 'task_id'
+  const why = '"x" is not a task id'
+  const other = { path: 'tags', message: 'is not an array' }
+  it.each([
+    ['the detail alone', why, [{ path, message: why }], why],
+    ['the detail with its path', `task_id ${why}`, [{ path, message: why }], `task_id ${why}`],
+    ['what the detail left out', `task_id ${why}; 2 errors in all`, [{ path, message: why }, other], undefined],
+    ['the title where there is no more', undefined, undefined, 'Invalid id'],
+  ])('say nothing twice: %s', async (_, detail, errors, message) => {
+    const body = { title: 'Invalid id', code: 'invalid_id', detail, errors }
+    const { duly } = await clientOf(() => ({ status: 400, body }))
+    const expected = message ?? `${detail} · tags: is not an array`
+    await expect(duly.tasks.get('x')).rejects.toMatchObject({ message: expected })
+  })
+
   it('make do with an answer that is no problem document', async () => {
     const { duly } = await clientOf(() => ({ status: 502, body: '<html>' }), { retries: 0 })
     await expect(duly.tasks.get('task-1')).rejects.toMatchObject({ status: 502, code: 'http_502', retryable: true })

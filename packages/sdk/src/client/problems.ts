@@ -4,17 +4,23 @@ import { type Answer, TransportError } from '../transport/transport.mjs'
 /** The error of an answer that is no 2xx: its problem document, or what can be said without one (a proxy's page). */
 export function problemOf(answer: Answer): DulyApiError {
   const problem = parseObject(answer.body)
-  const title = text(problem.title) ?? `HTTP ${answer.status}`
   const errors = Array.isArray(problem.errors) ? (problem.errors as FieldError[]) : []
-  const detail = [text(problem.detail), ...errors.map((error) => `${error.path}: ${error.message}`)]
+  const said = text(problem.detail) ?? text(problem.title) ?? `HTTP ${answer.status}`
+  const more = errors.filter((error) => !tells(said, error)).map((error) => `${error.path}: ${error.message}`)
   return new DulyApiError({
-    message: [title, ...detail.filter((part) => part !== null)].join(' · '),
+    message: [said, ...more].join(' · '),
     status: answer.status,
     code: text(problem.code) ?? `http_${answer.status}`,
     errors,
     requestId: text(problem.request_id),
     retryAfterMs: retryAfterMs(answer.headers['retry-after']),
   })
+}
+
+/** Whether the sentence tells this error already: the server's detail names the first of them, with or without its path. */
+function tells(said: string, { path, message }: FieldError): boolean {
+  const isAll = said === message || said.replace(/\.$/, '') === message
+  return isAll || said.includes(`${path} ${message}`) || said.includes(`${path}: ${message}`)
 }
 
 /** An error of the transport in the words of this package; anything else as it is. */
