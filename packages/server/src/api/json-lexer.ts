@@ -115,10 +115,10 @@ export abstract class JsonLexer {
         return
       }
       if (code === BACKSLASH) i = this.escape(i)
-      else if (code < 32) this.failAt(i, 'control characters in a string must be escaped')
+      else if (code < 32) this.failAt(i, 'holds a control character that is not escaped')
       else if (code >= 0xd800 && code <= 0xdfff) i = this.rawSurrogate(i, code)
     }
-    this.failAt(text.length, 'the string is not closed')
+    this.failAt(text.length, 'has a string that is not closed')
   }
 
   /** Checks the escape at `at`; gives the index of its last character (of the pair's, for a surrogate pair). */
@@ -126,26 +126,26 @@ export abstract class JsonLexer {
     this.escaped = true
     if (SIMPLE_ESCAPES.includes(this.text.charAt(at + 1)) && at + 1 < this.text.length) return at + 1
     const code = this.hex(at)
-    if (code === 0) this.reportText('the character U+0000 is not allowed', at)
+    if (code === 0) this.reportText('holds the character U+0000, which is not allowed', at)
     if (code < 0xd800 || code > 0xdfff) return at + 5
     if (code < 0xdc00 && this.text.startsWith('\\u', at + 6)) {
       const low = this.hex(at + 6)
       if (low >= 0xdc00 && low <= 0xdfff) return at + 11
     }
-    this.reportText('lone surrogate: half of a character', at)
+    this.reportText('holds a lone surrogate, half of a character', at)
     return at + 5
   }
 
   private hex(at: number): number {
     const digits = this.text.slice(at + 2, at + 6)
-    if (this.text.charAt(at + 1) !== 'u' || !/^[0-9a-fA-F]{4}$/.test(digits)) this.failAt(at, 'bad escape')
+    if (this.text.charAt(at + 1) !== 'u' || !/^[0-9a-fA-F]{4}$/.test(digits)) this.failAt(at, 'has a bad escape')
     return Number.parseInt(digits, 16)
   }
 
   private rawSurrogate(at: number, code: number): number {
     const next = at + 1 < this.text.length ? this.text.charCodeAt(at + 1) : 0
     if (code < 0xdc00 && next >= 0xdc00 && next <= 0xdfff) return at + 1
-    this.reportText('lone surrogate: half of a character', at)
+    this.reportText('holds a lone surrogate, half of a character', at)
     return at
   }
 
@@ -162,21 +162,21 @@ export abstract class JsonLexer {
     }
     this.at = at
     if (!hasExponent && at - start < SAFE_DIGITS) return
-    if (!Number.isFinite(Number(text.slice(start, at)))) this.report('number beyond double range', start)
+    if (!Number.isFinite(Number(text.slice(start, at)))) this.report('is a number beyond double range', start)
   }
 
   private digits(from: number): number {
     const text = this.text
     let at = from
     while (at < text.length && text.charCodeAt(at) >= ZERO && text.charCodeAt(at) <= NINE) at++
-    if (at === from) this.failAt(at, 'expected a digit')
+    if (at === from) this.failAt(at, 'has a number that lacks a digit')
     return at
   }
 
   protected literal(code: number): void {
-    if (code < 0) this.fail(this.text.trim() === '' ? 'the document is empty' : 'the document ends too early')
+    if (code < 0) this.fail(this.text.trim() === '' ? 'is empty' : 'ends too early')
     const word = code === 116 ? 'true' : code === 102 ? 'false' : 'null'
-    if (!this.text.startsWith(word, this.at)) this.fail('unexpected character')
+    if (!this.text.startsWith(word, this.at)) this.fail('has an unexpected character')
     this.at += word.length
   }
 }

@@ -79,15 +79,15 @@ describe('what is JSON', () => {
   })
 
   it.each([
-    ['', 'the document is empty', '', 0],
-    ['{"a":[1,}', 'unexpected character', 'a[1]', 8],
-    ['{"a":1', 'expected "," or "}"', 'a', 6],
-    ['{"a":1}}', 'unexpected text after the end of the document', '', 7],
-    ['{"a":"x\ny"}', 'control characters in a string must be escaped', 'a', 7],
-    ['{"a":"x', 'the string is not closed', 'a', 7],
-    ['{"a":01}', 'expected "," or "}"', 'a', 6],
-    ['{"b":{"a":1.}}', 'expected a digit', 'b.a', 12],
-    ['\ufeff{}', 'unexpected character', '', 0],
+    ['', 'is empty', '', 0],
+    ['{"a":[1,}', 'has an unexpected character', 'a[1]', 8],
+    ['{"a":1', 'must be followed by "," or "}"', 'a', 6],
+    ['{"a":1}}', 'has more text after its end', '', 7],
+    ['{"a":"x\ny"}', 'holds a control character that is not escaped', 'a', 7],
+    ['{"a":"x', 'has a string that is not closed', 'a', 7],
+    ['{"a":01}', 'must be followed by "," or "}"', 'a', 6],
+    ['{"b":{"a":1.}}', 'has a number that lacks a digit', 'b.a', 12],
+    ['\ufeff{}', 'has an unexpected character', '', 0],
   ])('says what is wrong and where: %j', (text, message, path, position) => {
     expect(scanJson(text).fatal).toMatchObject({ message, path, position })
   })
@@ -96,8 +96,8 @@ describe('what is JSON', () => {
 describe('what JSON.parse hides', () => {
   it('finds duplicate keys, however they are spelled', () => {
     expect(issuesOf('{"a":1,"b":{"x":[{"k":1,"\\u006b":2}]},"a":3}')).toEqual([
-      'b.x[0].k: duplicate key',
-      'a: duplicate key',
+      'b.x[0].k: is a duplicate key',
+      'a: is a duplicate key',
     ])
   })
 
@@ -113,7 +113,7 @@ describe('what JSON.parse hides', () => {
         expect(scanJson(`{${members.join()}}`).issues).toEqual([])
         const again = JSON.stringify(names[pick % names.length])
         const { issues } = scanJson(`{${members.join()},${again}:1}`)
-        expect(issues.map(({ message }) => message)).toEqual(['duplicate key'])
+        expect(issues.map(({ message }) => message)).toEqual(['is a duplicate key'])
       }),
       { numRuns: 200 },
     )
@@ -121,20 +121,20 @@ describe('what JSON.parse hides', () => {
 
   it('takes __proto__ for a key like any other', () => {
     expect(issuesOf('{"__proto__":{"polluted":1},"constructor":1,"toString":2,"__proto__":2}')).toEqual([
-      '__proto__: duplicate key',
+      '__proto__: is a duplicate key',
     ])
     expect(({} as Record<string, unknown>).polluted).toBeUndefined()
   })
 
   it('finds NUL but lets the text that spells it pass', () => {
-    expect(issuesOf('{"a":["\\u0000"]}')).toEqual(['a[0]: the character U+0000 is not allowed'])
-    expect(issuesOf('{"a\\u0000":1}')).toEqual([': the character U+0000 is not allowed'])
+    expect(issuesOf('{"a":["\\u0000"]}')).toEqual(['a[0]: holds the character U+0000, which is not allowed'])
+    expect(issuesOf('{"a\\u0000":1}')).toEqual([': holds the character U+0000, which is not allowed'])
     expect(issuesOf('["\\\\u0000","C:\\\\u0000dir","\\\\\\\\u0000"]')).toEqual([])
-    expect(scanJson('["\u0000"]').fatal?.message).toBe('control characters in a string must be escaped')
+    expect(scanJson('["\u0000"]').fatal?.message).toBe('holds a control character that is not escaped')
   })
 
   it('finds halves of surrogate pairs and takes whole ones', () => {
-    const half = 'lone surrogate: half of a character'
+    const half = 'holds a lone surrogate, half of a character'
     expect(issuesOf('["\\ud83d"]')).toEqual([`[0]: ${half}`])
     expect(issuesOf('["\\ude00"]')).toEqual([`[0]: ${half}`])
     expect(issuesOf('["\\ud83d\\u0041"]')).toEqual([`[0]: ${half}`])
@@ -146,9 +146,9 @@ describe('what JSON.parse hides', () => {
 
   it('finds numbers beyond double range', () => {
     expect(issuesOf(`[1e400,-1e400,1e-400,1e308,${'9'.repeat(400)},9007199254740993,-0]`)).toEqual([
-      '[0]: number beyond double range',
-      '[1]: number beyond double range',
-      '[4]: number beyond double range',
+      '[0]: is a number beyond double range',
+      '[1]: is a number beyond double range',
+      '[4]: is a number beyond double range',
     ])
   })
 
@@ -163,7 +163,7 @@ describe('what JSON.parse hides', () => {
   it('stops listing after 50 findings', () => {
     const { issues, fatal } = scanJson(`[${Array(1_000).fill('"\\u0000"').join()}]`)
     expect(issues).toHaveLength(50)
-    expect(fatal?.message).toBe('too much is wrong with this document')
+    expect(fatal?.message).toBe('is the last place that was looked at: too much is wrong')
   })
 
   it('lets texts pass that are cleaned later, and no others', () => {

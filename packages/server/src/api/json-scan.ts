@@ -151,16 +151,16 @@ class Scanner extends JsonLexer {
   #key(): State {
     const depth = this.#depth
     frameKeyStart[depth] = -1
-    if (this.skipSpace() !== QUOTE) this.fail('expected a key in double quotes')
+    if (this.skipSpace() !== QUOTE) this.fail('lacks a key in double quotes')
     const start = this.at + 1
     this.string()
     const end = this.at - 1
     frameKeyStart[depth] = start
     frameKeyEnd[depth] = end
-    if (!this.#keys.add(start, end, this.escaped)) this.report('duplicate key', start - 1)
+    if (!this.#keys.add(start, end, this.escaped)) this.report('is a duplicate key', start - 1)
     const node = this.#node[depth]
     this.#valueNode = node ? (node.keys.get(decodeKey(this.text, start, end)) ?? null) : null
-    if (this.skipSpace() !== COLON) this.fail('expected ":" after the key')
+    if (this.skipSpace() !== COLON) this.fail('lacks ":" after the key')
     this.at++
     return VALUE
   }
@@ -169,7 +169,7 @@ class Scanner extends JsonLexer {
     const code = this.skipSpace()
     const depth = this.#depth
     if (depth === 0) {
-      if (this.at < this.text.length) this.fail('unexpected text after the end of the document')
+      if (this.at < this.text.length) this.fail('has more text after its end')
       return DONE
     }
     const isObject = frameKind[depth] === OBJECT
@@ -183,7 +183,7 @@ class Scanner extends JsonLexer {
       return VALUE
     }
     if (code === (isObject ? CLOSE_BRACE : CLOSE_BRACKET)) return this.#close()
-    return this.fail(isObject ? 'expected "," or "}"' : 'expected "," or "]"')
+    return this.fail(isObject ? 'must be followed by "," or "}"' : 'must be followed by "," or "]"')
   }
 
   #tooMany(): never {
@@ -216,7 +216,8 @@ class Scanner extends JsonLexer {
 
   protected report(message: string, position: number): void {
     this.#issues.push({ path: this.#path(), message, position })
-    if (this.#issues.length === MAX_ISSUES) this.failAt(position, 'too much is wrong with this document')
+    if (this.#issues.length === MAX_ISSUES)
+      this.failAt(position, 'is the last place that was looked at: too much is wrong')
   }
 
   protected failAt(position: number, message: string): never {

@@ -148,4 +148,4 @@ function add(errors: RuleError[], more: readonly RuleError[]): void {
   for (const error of more) errors.push(error)
 }
 
-const unwanted: RuleError = { path: '', message: 'this call takes no body' }
+const unwanted: RuleError = { path: '', message: 'must be left out: this call takes none' }

@@ -26,10 +26,13 @@ export function problemOf(error: DulyError, place: ProblemPlace): ProblemBody {
   }
 }
 
-/** An error that lists invalid places; its detail names the first, so that a log line alone already helps. */
+/**
+ * An error that lists invalid places; its detail names the first, so that a log line alone already helps. Messages go on
+ * from their path; the empty path is the body.
+ */
 export function invalid(code: ErrorCode, errors: readonly FieldError[]): DulyError {
   const first = errors[0] ?? { path: '', message: 'is invalid' }
-  const subject = first.path === '' ? first.message : `${first.path} ${first.message}`
+  const subject = `${first.path === '' ? 'The body' : first.path} ${first.message}`
   const more = errors.length > 1 ? `; ${errors.length} errors in all` : ''
   return new DulyError(code, `${subject}${more}`, { errors })
 }

@@ -34,8 +34,8 @@ const positioned = ({ path, message, position, isLimit }: ScanIssue): TextError 
  * that the client wrote, so big integers, -0, 1e21 and the order of keys come back byte for byte.
  */
 export function readBody(bytes: Buffer, plan: ScanPlan): BodyReading {
-  if (bytes.length === 0) return unreadable('the body is empty')
-  if (!isUtf8(bytes)) return unreadable('the body is not valid UTF-8')
+  if (bytes.length === 0) return unreadable('is empty')
+  if (!isUtf8(bytes)) return unreadable('is not valid UTF-8')
   const text = bytes.toString('utf8')
   const { captures, issues, fatal } = scanJson(text, plan)
   if (fatal !== null) return { ok: false, errors: [...issues, fatal].map(positioned) }

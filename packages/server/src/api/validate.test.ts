@@ -26,6 +26,32 @@ describe('validation', () => {
     expect(pathsOf(compileValidator(schema)(value))).toEqual(['["a.b"]["0"]', '["a.b"]["c/d~e"]'])
   })
 
+  it('says in words what is wanted', () => {
+    const wrong = {
+      task_type: 5,
+      priority: 'urgent',
+      tags: 'a',
+      metadata: { a: [] },
+      max_retries: 1.5,
+      delay_seconds: -1,
+    }
+    const said = compileValidator(SubmitTask)(wrong).map(({ path, message }) => `${path} ${message}`)
+    expect(said.sort()).toEqual([
+      'delay_seconds must be at least 0',
+      'max_retries must be a whole number',
+      'metadata.a must be a string or a number or true or false',
+      'priority must be one of high, medium, low',
+      'tags must be a list',
+      'task_type must be a string',
+    ])
+    const sizes = compileValidator(SubmitBatch)({ tasks: [{ task_type: 'a', tags: ['', 'x'.repeat(65)] }, {}] })
+    expect(sizes.map(({ path, message }) => `${path} ${message}`)).toEqual([
+      'tasks[0].tags[0] must not be empty',
+      'tasks[0].tags[1] must have at most 64 characters',
+      'tasks[1].task_type is required',
+    ])
+  })
+
   it('does not gather a million errors of a hostile document', () => {
     const validate = compileValidator(SubmitBatch)
     const tags = Array(100_000).fill(1)

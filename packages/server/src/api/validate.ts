@@ -120,11 +120,33 @@ function stepsOf(pointer: string, document: unknown): (string | number)[] {
 
 function messageOf(keyword: string, params: Record<string, unknown>, fallback: string): string {
   if (keyword === 'enum') return `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}`
-  if (keyword === 'type') return `must be ${[params.type].flat().join(' or ')}`
+  if (keyword === 'type') return `must be ${[params.type].flat().map(typeName).join(' or ')}`
   if (keyword === 'format') return 'must be an RFC 3339 instant with an offset, a real date from 1970 to 9999'
   if (keyword === 'pattern') return patternMessage(String(params.pattern))
   if (keyword === 'uniqueItems') return `must not repeat items: ${String(params.j)} equals ${String(params.i)}`
-  return fallback.replace('must NOT', 'must not')
+  return boundMessage(keyword, Number(params.limit)) ?? fallback.replace('must NOT', 'must not')
+}
+
+/** What JSON calls its types, in words for people. */
+const typeNames: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  integer: 'a whole number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'a list',
+}
+
+const typeName = (type: unknown): string => typeNames[String(type)] ?? String(type)
+
+function boundMessage(keyword: string, limit: number): string | undefined {
+  if (keyword === 'minimum') return `must be at least ${limit}`
+  if (keyword === 'maximum') return `must be at most ${limit}`
+  const counted = /^(min|max)(Length|Items|Properties)$/.exec(keyword)
+  if (counted === null) return undefined
+  if (counted[1] === 'min' && limit === 1) return 'must not be empty'
+  const what = { Length: 'characters', Items: 'items', Properties: 'keys' }[counted[2] as 'Length']
+  return `must have at ${counted[1] === 'min' ? 'least' : 'most'} ${limit} ${what}`
 }
 
 function patternMessage(pattern: string): string {

@@ -51,15 +51,15 @@ describe('one task', () => {
     expect((await waiting).aborted).toBe(false)
     api.services.set(uuid, { status: 'SUCCEEDED', result: 'true' })
     expect((await answer).json).toMatchObject({ status: 'SUCCEEDED', result: true })
-    expect(errorsOf(await call('GET', `${id}?wait_seconds=61`))).toEqual(['wait_seconds: must be <= 60'])
+    expect(errorsOf(await call('GET', `${id}?wait_seconds=61`))).toEqual(['wait_seconds: must be at most 60'])
   })
 
   it.each([
-    ['wait_seconds=', 'wait_seconds: must be number'],
-    ['wait_seconds=abc', 'wait_seconds: must be number'],
-    ['wait_seconds=-1', 'wait_seconds: must be number'],
-    ['wait_seconds=1e1', 'wait_seconds: must be number'],
-    ['wait_seconds=0x1', 'wait_seconds: must be number'],
+    ['wait_seconds=', 'wait_seconds: must be a number'],
+    ['wait_seconds=abc', 'wait_seconds: must be a number'],
+    ['wait_seconds=-1', 'wait_seconds: must be a number'],
+    ['wait_seconds=1e1', 'wait_seconds: must be a number'],
+    ['wait_seconds=0x1', 'wait_seconds: must be a number'],
     ['wait_seconds=1&wait_seconds=2', 'wait_seconds: is given more than once'],
     ['wait=5', 'wait: is not a known field'],
     ['cursor=%00', 'cursor: is not a known field'],

@@ -38,9 +38,9 @@ describe('sessions', () => {
   it('are refused without queues, types or slots', async () => {
     const answer = await api.post('/api/v1/workers', '{"name":"x","queues":[],"task_types":["*"],"slots":0}')
     expect(errorsOf(answer)).toEqual([
-      'queues: must not have fewer than 1 items',
+      'queues: must not be empty',
       'task_types[0]: must be a name: 1 to 128 of A-Z a-z 0-9 . _ - : /',
-      'slots: must be >= 1',
+      'slots: must be at least 1',
     ])
   })
 
@@ -81,9 +81,9 @@ describe('poll', () => {
 
   it('takes at most 500 slots and waits at most 60 s', async () => {
     expect(errorsOf(await post('poll', { slots: 501, wait_seconds: 60.5, received: -1 }))).toEqual([
-      'slots: must be <= 500',
-      'wait_seconds: must be <= 60',
-      'received: must be >= 0',
+      'slots: must be at most 500',
+      'wait_seconds: must be at most 60',
+      'received: must be at least 0',
     ])
   })
 })
@@ -163,8 +163,8 @@ describe('report', () => {
       'reports[0].delay_seconds: belongs to the outcome snoozed only',
       'reports[0].error: belongs to the outcome failed only',
       'reports[1].delay_seconds: is required with the outcome snoozed',
-      expect.stringMatching(/^reports\[2\]\.result: the character U\+0000 is not allowed/),
-      'reports[3].lease: must not have fewer than 1 characters',
+      expect.stringMatching(/^reports\[2\]\.result: holds the character U\+0000/),
+      'reports[3].lease: must not be empty',
       'reports[3].outcome: must be one of succeeded, failed, snoozed, cancelled, released',
     ])
     expect(api.services.reports).toEqual([])
