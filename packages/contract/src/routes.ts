@@ -47,6 +47,11 @@ const submit: readonly ErrorCode[] = [
 ]
 const replayed = { 'Idempotency-Replayed': 'true when an earlier submission made the task' }
 const healthy = closed({ status: Type.String() })
+const about = closed({
+  name: Type.String(),
+  version: Type.String(),
+  links: Type.Record(Type.String(), Type.String(), { description: 'Paths by what stands there.' }),
+})
 
 /** Every route by its operation id. */
 export const apiRoutes = {
@@ -199,6 +204,14 @@ export const apiRoutes = {
     summary: 'Close a session',
     responses: { 204: { description: 'What it still held goes back.' } },
     problems: ['session_lost'],
+  },
+  about: {
+    method: 'GET',
+    path: '/',
+    tag: 'system',
+    summary: 'What answers here, and where the rest is',
+    responses: { 200: { description: 'Name, version and paths.', schema: about } },
+    problems: [],
   },
   healthz: {
     method: 'GET',

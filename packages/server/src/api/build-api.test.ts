@@ -1,6 +1,6 @@
 import { DulyError } from '@duly/domain'
 import { afterEach, describe, expect, it } from 'vitest'
-import { type TestApi, testApi } from './test-support/test-api.js'
+import { contractErrors, type TestApi, testApi } from './test-support/test-api.js'
 
 const apis: TestApi[] = []
 afterEach(async () => {
@@ -132,6 +132,16 @@ describe('the form of a body', () => {
 })
 
 describe('system routes', () => {
+  it('tell who asks at the root what this is and where the rest is', async () => {
+    const api = started()
+    const { status, json } = await api.call({ method: 'GET', url: '/' })
+    expect({ status, json }).toMatchObject({ status: 200, json: { name: 'duly', version: expect.any(String) } })
+    expect(contractErrors('about', 200, json)).toEqual([])
+    const links = Object.values((json as { links: Record<string, string> }).links)
+    expect(links).toEqual(['/openapi.json', '/healthz', '/readyz', '/metrics'])
+    for (const url of links) expect(await api.call({ method: 'GET', url })).toMatchObject({ status: 200 })
+  })
+
   it('tell alive from ready', async () => {
     const api = started()
     expect(await api.call({ method: 'GET', url: '/healthz?probe=1' })).toMatchObject({
