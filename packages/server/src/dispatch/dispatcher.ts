@@ -5,6 +5,7 @@ import { randomToken } from '../base/random.js'
 import type { PollRequest } from '../model.js'
 import type { ReadyQueue, TakenTask } from '../queue/port.js'
 import type { SessionStore } from '../store/session-store.js'
+import { BetweenPolls } from './between-polls.js'
 import { LaneDirectory } from './lane-directory.js'
 import { Lookout } from './lookout.js'
 import { Planner } from './planner.js'
@@ -21,6 +22,8 @@ export interface DispatcherOptions {
   readonly storeNowMs: () => number
   readonly log: Logger
   readonly onTaken: (tasks: readonly TakenTask[], tookMs: number) => void
+  /** Gives back tasks that were handed to a worker which did not poll for them. */
+  readonly giveBack: (state: SessionState, tasks: readonly TakenTask[]) => Promise<void>
 }
 
 /** A waiting worker's slot, kept for a task that is being committed. */
@@ -49,13 +52,15 @@ export class Dispatcher {
   readonly #again = new Set<Profile>()
   /** Sessions whose promises were settled in this turn. */
   readonly #settled = new Set<SessionState>()
+  readonly #betweenPolls: BetweenPolls
   readonly #lookout: Lookout
   #isClosed = false
 
   constructor(options: DispatcherOptions) {
     this.#options = options
-    const { clock, storeNowMs } = options
+    const { clock, storeNowMs, giveBack } = options
     this.#planner = new Planner({ directory: this.#directory, clock, storeNowMs, claimLimit })
+    this.#betweenPolls = new BetweenPolls({ clock, giveBack })
     this.#lookout = new Lookout({
       queue: options.queue,
       directory: this.#directory,
@@ -86,6 +91,8 @@ export class Dispatcher {
           clearTimeout(timer)
           signal.removeEventListener('abort', gone)
           this.#waiting.get(state.profile)?.delete(state)
+          if (tasks.length > 0) this.#betweenPolls.add(state)
+          this.#betweenPolls.watch(state)
           resolve(tasks)
         },
       }
@@ -139,8 +146,8 @@ export class Dispatcher {
   }
 
   /**
-   * A slot of a waiting worker for a task that is about to be committed, if nothing else waits for that worker but what a
-   * claim under way asks for; else null.
+   * A slot of a waiting worker, or of one that will poll again at once, for a task that is about to be committed, if nothing
+   * else waits for that worker but what a claim under way asks for; else null.
    */
   reserve(task: { queue: string; taskType: string; tenant: string }): Reservation | null {
     // a queue that was not looked at may have a backlog that this node has not heard of
@@ -153,11 +160,16 @@ export class Dispatcher {
         // the next task goes to the next worker
         waiting.delete(state)
         waiting.add(state)
-        state.promise(1)
-        return { session: state.row.id, token: randomToken(), settle: (taken) => this.#settle(state, taken) }
+        return this.#promise(state)
       }
     }
-    return null
+    const state = this.#betweenPolls.find(({ profile }) => profile.serves(task) && this.#directory.isIdleFor(profile))
+    return state ? this.#promise(state) : null
+  }
+
+  #promise(state: SessionState): Reservation {
+    state.promise(1)
+    return { session: state.row.id, token: randomToken(), settle: (taken) => this.#settle(state, taken) }
   }
 
   /** The tasks of one commit are settled in one turn; they leave in one answer a session. */
@@ -178,6 +190,7 @@ export class Dispatcher {
   }
 
   #afterPromise(state: SessionState): void {
+    this.#betweenPolls.watch(state)
     if (state.promised === 0 && state.grants.hasGap()) {
       void this.heal(state).catch(() => this.#options.sessions.doubt(state))
     }
@@ -216,6 +229,7 @@ export class Dispatcher {
   drop(state: SessionState): void {
     this.#waiting.get(state.profile)?.delete(state)
     state.close()
+    this.#betweenPolls.remove(state)
   }
 
   *#waitingProfiles(): Generator<Profile> {

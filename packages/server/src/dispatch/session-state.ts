@@ -26,6 +26,8 @@ export class SessionState {
   #poll: OpenPoll | null = null
   #mailbox: TakenTask[] = []
   #promised = 0
+  /** Slots that the last answer left free. */
+  #spare = 0
   /** A look for grants that this node never saw is under way. */
   isHealing = false
   /** Leases whose cancellation or loss the worker was told, and `drain`. */
@@ -46,6 +48,15 @@ export class SessionState {
       : Math.max(0, this.#poll.slots - this.#mailbox.length - this.#promised)
   }
 
+  /** Slots that the last answer left free and that nothing is promised for, until the worker polls again. */
+  get spare(): number {
+    return this.#poll === null ? Math.max(0, this.#spare - this.#mailbox.length - this.#promised) : 0
+  }
+
+  get isPolling(): boolean {
+    return this.#poll !== null
+  }
+
   /** Claims and hand-offs under way for this session. */
   get promised(): number {
     return this.#promised
@@ -54,6 +65,7 @@ export class SessionState {
   /** Opens a poll; one that was open is answered empty. */
   open(poll: OpenPoll): void {
     this.close()
+    this.#spare = 0
     this.#poll = poll
     this.settle()
   }
@@ -62,7 +74,25 @@ export class SessionState {
   close(): void {
     const poll = this.#poll
     this.#poll = null
-    poll?.answer(this.#takeMailbox())
+    if (poll === null) return
+    // a poll without slots fetches what is on its way, so that a worker that leaves can give it back
+    const tasks = this.#takeMailbox(poll.slots === 0 ? this.#mailbox.length : poll.slots)
+    this.#spare = poll.slots - tasks.length
+    poll.answer(tasks)
+  }
+
+  /** Takes out of the mailbox what no poll fetched. */
+  takeUnfetched(): TakenTask[] {
+    const tasks = this.#mailbox
+    this.#mailbox = []
+    this.#spare = 0
+    return tasks
+  }
+
+  /** They could not be given to others: they wait for the next poll as before. */
+  putBack(tasks: readonly TakenTask[]): void {
+    this.#mailbox.unshift(...tasks)
+    this.settle()
   }
 
   /** Forgets a poll whose client went away; what is in the mailbox stays. */
@@ -117,9 +147,8 @@ export class SessionState {
     if (this.#mailbox.length > 0 || (this.#poll.hurry && this.#promised === 0)) this.close()
   }
 
-  #takeMailbox(): TakenTask[] {
-    const tasks = this.#mailbox
-    this.#mailbox = []
+  #takeMailbox(limit: number): TakenTask[] {
+    const tasks = this.#mailbox.splice(0, limit)
     for (const task of tasks) this.grants.sent(task.grant)
     return tasks
   }

@@ -30,6 +30,36 @@ describe('suspects', () => {
     expect(await again).toEqual([])
   })
 
+  it('start one after the other on one worker: the next at once when one has ended, however it ended', async () => {
+    const suspects = await addTasks(sql, { queue: 's3', count: 5, stepMs: 1, gate: '!suspect', crashes: 1 })
+    const error = { class: 'Boom', message: 'boom', retryable: true }
+    const outcomes = [
+      { outcome: 'succeeded', result: null },
+      { outcome: 'failed', error },
+      { outcome: 'snoozed', delay_seconds: 60 },
+      { outcome: 'released' },
+    ]
+    const worker = await node.api.worker({ queues: ['s3'], slots: 5 })
+    let held = await worker.poll(1, { wait: 5 })
+    const started = [...held]
+    let waitedMs = 0
+    for (const outcome of outcomes) {
+      const next = worker.poll(4, { wait: 8 })
+      await enough(100)
+      const { value, ms } = await timed(async () => {
+        await worker.report(held, outcome)
+        return next
+      })
+      held = value
+      started.push(...held)
+      waitedMs = Math.max(waitedMs, ms)
+    }
+    expect(started.map(({ task_id }) => decodeId('task', task_id))).toEqual(suspects.map(({ id }) => id))
+    expect(started.every(({ suspect }) => suspect)).toBe(true)
+    // the slow look would find each, but only after a second
+    expect(waitedMs).toBeLessThan(600)
+  })
+
   it('hold up no other task', async () => {
     await addTasks(sql, { queue: 's2', count: 5, gate: '!suspect', crashes: 1 })
     const worker = await node.api.worker({ queues: ['s2'], slots: 10 })

@@ -14,6 +14,7 @@ import type { SessionStore } from '../store/session-store.js'
 import type { Attempts } from './attempts.js'
 import type { Dispatcher } from './dispatcher.js'
 import { sessionActor } from './profile.js'
+import { release } from './release.js'
 import type { Reports } from './reports.js'
 import type { SessionState } from './session-state.js'
 import type { Sessions } from './sessions.js'
@@ -80,25 +81,12 @@ export class Workers implements NonNullable<Services['workers']> {
     await store.drain(session)
     const held = await store.held([session])
     const fences = held.map(({ id, attempt, token }) => ({ id, session, attempt, token }))
-    const rows = fences.length > 0 ? await attemptStore.judgeReported(fences) : []
-    if (rows.length > 0) {
-      await attempts.reopen(
-        rows.map((row) => ({
-          ...row,
-          fence: row,
-          condition: 'none',
-          transition: 'release',
-          actor: sessionActor(session),
-          reason: 'worker_left',
-          workerName: state.row.name,
-          error: null,
-          attemptOutcome: 'released',
-          status: 'PENDING',
-          delayMs: null,
-          releases: row.releases + 1,
-        })),
-      )
-    }
+    const workerName = state.row.name
+    await release({ attempts, attemptStore }, fences, {
+      actor: sessionActor(session),
+      workerName,
+      reason: 'worker_left',
+    })
     await store.end(session, 'left')
     sessions.forget(state)
   }

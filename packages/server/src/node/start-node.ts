@@ -4,6 +4,7 @@ import { buildApi } from '../api/index.js'
 import { Signals } from '../coordination/signals.js'
 import { Attempts } from '../dispatch/attempts.js'
 import { Dispatcher } from '../dispatch/dispatcher.js'
+import { release } from '../dispatch/release.js'
 import { Reports } from '../dispatch/reports.js'
 import { Sessions } from '../dispatch/sessions.js'
 import { Workers } from '../dispatch/workers.js'
@@ -137,6 +138,12 @@ function assemble(config: ServerConfig, membership: Membership, log: Logger): No
     storeNowMs,
     log,
     onTaken: observers.taken,
+    giveBack: (state, tasks) =>
+      release({ attempts, attemptStore: stores.attempts }, tasks, {
+        actor: 'dispatcher',
+        workerName: state.row.name,
+        reason: 'not_fetched',
+      }),
   })
   const attempts = new Attempts(stores.attempts, observers)
   const reports = new Reports({ store: stores.attempts, attempts, clock, random, lanes: 1 })

@@ -92,7 +92,8 @@ export class TestNode {
     })
     const { sessions, attempts, reports } = this
     const onTaken = (): void => {}
-    const parts = { queue: stores.queue, store: stores.sessions, sessions, clock, storeNowMs, log, onTaken }
+    const giveBack = async (): Promise<void> => {}
+    const parts = { queue: stores.queue, store: stores.sessions, sessions, clock, storeNowMs, log, onTaken, giveBack }
     const dispatcher = new Dispatcher(parts)
     const workerStores = { attemptStore: stores.attempts, store: stores.sessions }
     this.workers = new Workers({ sessions, dispatcher, reports, attempts, ...workerStores })

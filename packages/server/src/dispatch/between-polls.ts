@@ -1,0 +1,73 @@
+import type { Clock } from '@duly/domain'
+import type { TakenTask } from '../queue/port.js'
+import type { SessionState } from './session-state.js'
+
+export interface BetweenPollsOptions {
+  readonly clock: Clock
+  /** Gives tasks back that no poll fetched. */
+  readonly giveBack: (state: SessionState, tasks: readonly TakenTask[]) => Promise<void>
+}
+
+/** A worker with free slots polls again within a round trip; for so long it counts as waiting. */
+const windowMs = 25
+/** What was handed to a worker that did not poll for so long is given to others: it may be busy or dead. */
+const unfetchedMs = 300
+
+/**
+ * Workers whose poll was just answered and left slots free. A task that comes before their next poll is handed to them like
+ * to a waiting one, which spares the claim; it is in the mailbox when they ask.
+ */
+export class BetweenPolls {
+  readonly #options: BetweenPollsOptions
+  /** Until when each counts as waiting (monotonic ms), the earliest first. */
+  readonly #until = new Map<SessionState, number>()
+  readonly #watched = new Map<SessionState, NodeJS.Timeout>()
+
+  constructor(options: BetweenPollsOptions) {
+    this.#options = options
+  }
+
+  /** This worker was answered with tasks just now. */
+  add(state: SessionState): void {
+    this.#until.delete(state)
+    this.#until.set(state, this.#options.clock.monotonicMs() + windowMs)
+  }
+
+  /** One with a spare slot that the predicate takes. */
+  find(suits: (state: SessionState) => boolean): SessionState | undefined {
+    const nowMs = this.#options.clock.monotonicMs()
+    for (const [state, untilMs] of this.#until) {
+      if (untilMs < nowMs || state.isPolling) this.#until.delete(state)
+      else if (state.spare > 0 && suits(state)) return state
+    }
+    return undefined
+  }
+
+  /** Sees to it that what waits in the mailbox is fetched, or given back. */
+  watch(state: SessionState): void {
+    if (state.isPolling || state.mailbox.length === 0 || this.#watched.has(state)) return
+    const [first] = state.mailbox
+    const check = (): void => {
+      this.#watched.delete(state)
+      const isFetched = state.mailbox[0] !== first
+      if (isFetched) this.watch(state)
+      else if (!state.isPolling) this.#giveBack(state)
+    }
+    this.#watched.set(state, setTimeout(check, unfetchedMs).unref())
+  }
+
+  remove(state: SessionState): void {
+    this.#until.delete(state)
+    clearTimeout(this.#watched.get(state))
+    this.#watched.delete(state)
+  }
+
+  #giveBack(state: SessionState): void {
+    this.#until.delete(state)
+    const tasks = state.takeUnfetched()
+    this.#options.giveBack(state, tasks).catch(() => {
+      state.putBack(tasks)
+      this.watch(state)
+    })
+  }
+}
