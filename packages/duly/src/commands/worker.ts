@@ -22,13 +22,18 @@ export function worker(context: Context): Command {
         const log = lineLog(context.terminal, { name: 'worker', asJson: options.json === true })
         const loaded = await loadWorker(file, duly)
         log.info(`${file} works for ${duly.options.url}`)
-        if (!(await runWorker(loaded, log))) context.setExit(exitCode('failed'))
+        if (!(await runWorker(loaded, { log, url: duly.options.url }))) context.setExit(exitCode('failed'))
       }),
     )
 }
 
+interface RunContext {
+  readonly log: LineLog
+  readonly url: string
+}
+
 /** True if it was stopped with nothing left undone. */
-async function runWorker(loaded: Worker, log: LineLog): Promise<boolean> {
+async function runWorker(loaded: Worker, { log, url }: RunContext): Promise<boolean> {
   tellEvents(loaded, log)
   let isClean = false
   const stop = async () => {
@@ -42,7 +47,7 @@ async function runWorker(loaded: Worker, log: LineLog): Promise<boolean> {
     starters: [async () => ({ name: 'the worker', stop })],
     onReady: () => {},
     log: log.info,
-    until: Promise.race([parentGone(), untilDrained(loaded, log)]),
+    until: Promise.race([parentGone(), untilDrained(loaded, { log, url })]),
   })
   return stopped && isClean
 }
@@ -51,6 +56,8 @@ function tellEvents(loaded: Worker, log: LineLog): void {
   loaded.on('registered', (workerId) => log.info(`registered as ${workerId}`))
   loaded.on('session_lost', (workerId) => log.warn(`the server has given up on ${workerId}: registering anew`))
   loaded.on('stuck', (task) => log.warn('a handler ignores its signal; its slot stays taken', task))
+  loaded.on('outage', (message) => log.warn(message))
+  loaded.on('recovered', (message) => log.info(message))
   loaded.on('refused', (taskId, code) => log.warn(`the outcome of ${taskId} was not taken: ${code}`))
 }
 
@@ -58,9 +65,10 @@ function tellEvents(loaded: Worker, log: LineLog): void {
  * Starts it, which may take as long as the server is away, and waits until the server drains it.
  * @throws the server's refusal
  */
-async function untilDrained(loaded: Worker, log: LineLog): Promise<string> {
+async function untilDrained(loaded: Worker, { log, url }: RunContext): Promise<string> {
   const stopped = once(loaded, 'stopped')
-  const impatience = setTimeout(() => log.warn('the server does not answer yet; trying until it does'), PATIENCE_MS)
+  const impatience = setTimeout(() => log.warn(`${url} has not answered yet; waiting for it`), PATIENCE_MS)
+  loaded.once('outage', () => clearTimeout(impatience))
   await loaded.start().finally(() => clearTimeout(impatience))
   await stopped
   return 'drained by the server'

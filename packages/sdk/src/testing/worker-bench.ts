@@ -19,7 +19,7 @@ export class WorkerBench {
   }
 
   worker(options: WorkerOptions = {}): Worker {
-    const worker = new Worker(this.duly, { name: 'test', slots: 2, ...options })
+    const worker = new Worker(this.duly, { name: 'test', slots: 2, logger: null, ...options })
     this.#workers.push(worker)
     return worker
   }

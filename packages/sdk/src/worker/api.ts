@@ -12,19 +12,29 @@ export interface CallOptions {
   readonly onSent?: (() => void) | undefined
 }
 
+type Method = 'POST' | 'DELETE'
+
 /** Silence after which a call counts as failed, ms, beyond what the server may hold it. */
 const PATIENCE_MS = 10_000
 
 /** One poll, one report, some pushed heartbeats; a few spare ones for calls that overlap. */
 const MAX_SOCKETS = 8
 
+/** Is told how each call went. */
+export interface CallWatcher {
+  answered(): void
+  failed(error: unknown): void
+}
+
 /** The calls of the worker protocol, once each: whoever calls decides about repeating. */
 export class WorkerApi {
   readonly #transport: Transport
   readonly #url: string
+  readonly #watcher: CallWatcher
 
-  constructor(options: ResolvedOptions) {
+  constructor(options: ResolvedOptions, watcher: CallWatcher) {
     this.#url = options.url
+    this.#watcher = watcher
     this.#transport = createTransport({ ...options, maxSockets: MAX_SOCKETS })
   }
 
@@ -45,12 +55,18 @@ export class WorkerApi {
     this.#transport.close()
   }
 
-  async #send(
-    method: 'POST' | 'DELETE',
-    path: string,
-    body: string | undefined,
-    options: CallOptions,
-  ): Promise<unknown> {
+  async #send(method: Method, path: string, body: string | undefined, options: CallOptions): Promise<unknown> {
+    try {
+      const answer = await this.#exchange(method, path, body, options)
+      this.#watcher.answered()
+      return answer
+    } catch (error) {
+      if (options.signal?.aborted !== true) this.#watcher.failed(error)
+      throw error
+    }
+  }
+
+  async #exchange(method: Method, path: string, body: string | undefined, options: CallOptions): Promise<unknown> {
     const { waitMs = 0, signal, onSent } = options
     let answer: Answer
     try {

@@ -13,6 +13,7 @@ import { createTransport } from '../transport/transport.mjs'
  * @typedef {{ kind: 'ping', at: number }
  *   | { kind: 'instructions', workerId: string, instructions: Instructions }
  *   | { kind: 'lost', workerId: string }
+ *   | { kind: 'answered', workerId: string }
  *   | { kind: 'trouble', workerId: string, message: string, status: number | null }} FromThread
  */
 
@@ -110,6 +111,7 @@ async function beat({ workerId, heartbeatMs }) {
     // Given up early enough for a second beat on a fresh connection within the lease (three heartbeats).
     const answer = await transport.send({ method: 'POST', path, body, timeoutMs: heartbeatMs * 1.6 })
     if (answer.status >= 300) return refused(workerId, answer)
+    tell({ kind: 'answered', workerId })
     const instructions = /** @type {Instructions} */ (JSON.parse(answer.body))
     if (instructions.cancel.length > 0 || instructions.lost.length > 0 || instructions.drain) {
       tell({ kind: 'instructions', workerId, instructions })

@@ -12,6 +12,10 @@ export interface WorkerEvents {
   too_many_stuck: [slots: number]
   /** The server did not take an outcome, e.g. `lease_lost`: another attempt's stands. */
   refused: [taskId: string, code: string]
+  /** The server can't be reached, or answers with nothing to work with; said once, in one sentence with address and reason. */
+  outage: [message: string]
+  /** The server answers again. */
+  recovered: [message: string]
   stopped: [summary: StopSummary]
 }
 

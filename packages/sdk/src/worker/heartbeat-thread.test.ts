@@ -14,6 +14,8 @@ function threadFor(url: string, ports: Partial<HeartbeatThreadPorts> = {}): Hear
   const thread = new HeartbeatThread(resolveOptions({ url }), {
     leasesOlderThan: () => ['lease-1'],
     instructed: () => {},
+    answered: () => {},
+    unanswered: () => {},
     trouble: () => {},
     lost: () => {},
     ...ports,

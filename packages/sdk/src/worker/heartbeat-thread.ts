@@ -16,6 +16,10 @@ export interface HeartbeatThreadPorts {
   leasesOlderThan(ageMs: number, session: Session): readonly string[]
   instructed(session: Session, instructions: WireInstructions): void
   trouble(error: unknown): void
+  /** A beat was answered. */
+  answered(): void
+  /** A beat got no answer, and why. */
+  unanswered(reason: string): void
   lost(session: Session): void
 }
 
@@ -81,7 +85,11 @@ export class HeartbeatThread {
   #hearAbout(session: Session, message: Exclude<FromThread, { kind: 'ping' }>): void {
     if (message.kind === 'instructions') this.#ports.instructed(session, message.instructions)
     else if (message.kind === 'lost') this.#ports.lost(session)
-    else this.#ports.trouble(new Error(message.message))
+    else if (message.kind === 'answered') this.#ports.answered()
+    else {
+      if (message.status === null) this.#ports.unanswered(message.message)
+      this.#ports.trouble(new Error(message.message))
+    }
   }
 
   #tell(message: ToThread): void {

@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { type Duration, toMs } from '../duration.js'
 import type { ErrorClassifier } from './classify.js'
 
-/** Where a worker writes what happens to it; a `pino` logger fits through a one-line adapter. Silent unless given. */
+/** Where a worker writes what happens to it; a `pino` logger fits through a one-line adapter. */
 export interface WorkerLogger {
   info(message: string, fields?: object): void
   warn(message: string, fields?: object): void
@@ -37,7 +37,11 @@ export interface WorkerOptions {
   readonly classifyError?: ErrorClassifier
   /** Told of every error: of handlers (with the attempt) and of the connection (without). */
   readonly onError?: (error: unknown, context?: ErrorContext) => void
-  readonly logger?: WorkerLogger
+  /**
+   * Unless given, an outage of the server is told on stderr, once, and once that it is over (or to the listeners of the events
+   * `outage` and `recovered`, if there are any); `null` or `false`: nothing is told.
+   */
+  readonly logger?: WorkerLogger | null | false
   /** Slots taken by stuck handlers from which on the event `too_many_stuck` is emitted; half of the slots unless given. */
   readonly maxStuck?: number
   /** Longest result, bytes of JSON; 1 MiB unless given, as the server's default. */
@@ -58,6 +62,8 @@ export interface ResolvedWorkerOptions {
   readonly classifyError: ErrorClassifier
   readonly onError: (error: unknown, context?: ErrorContext) => void
   readonly logger: WorkerLogger
+  /** Whether nobody said where to write. */
+  readonly isLoggerDefault: boolean
   readonly maxStuck: number
   readonly maxResultBytes: number
 }
@@ -87,7 +93,8 @@ export function resolveWorkerOptions(options: WorkerOptions): ResolvedWorkerOpti
     abortGraceMs: toMs(options.abortGrace ?? 4_000),
     classifyError: options.classifyError ?? (() => 'transient'),
     onError: options.onError ?? (() => {}),
-    logger: options.logger ?? SILENT,
+    logger: options.logger || SILENT,
+    isLoggerDefault: options.logger === undefined,
     maxStuck,
     maxResultBytes: options.maxResultBytes ?? 1_048_576,
   })

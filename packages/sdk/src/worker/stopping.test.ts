@@ -23,7 +23,9 @@ it('lets handlers finish within the grace, then leaves', async () => {
   release.open()
   expect(await stopping).toEqual({ isClean: true, unreported: 0, stuck: 0 })
   expect(bench.broker.reportOf(id)).toMatchObject({ outcome: 'succeeded', result: 'finished' })
-  expect(bench.broker.server.calls.at(-1)).toMatchObject({ method: 'DELETE' })
+  // A heartbeat, from its own thread, may cross it.
+  const calls = bench.broker.server.calls.filter(({ path }) => !path.endsWith('/heartbeat'))
+  expect(calls.at(-1)).toMatchObject({ method: 'DELETE' })
   expect(worker.state).toBe('stopped')
 })
 

@@ -10,6 +10,7 @@ import { LeaseLostError, type Snooze, WorkerStoppingError } from './handler-erro
 import { HeartbeatThread } from './heartbeat-thread.js'
 import { Link } from './link.js'
 import { type ErrorContext, type ResolvedWorkerOptions, resolveWorkerOptions, type WorkerOptions } from './options.js'
+import { Outage } from './outage.js'
 import type { Outcome } from './outcome.js'
 import { RecentTexts } from './recent-texts.js'
 import { register } from './registration.js'
@@ -64,7 +65,11 @@ export class Worker extends EventEmitter<WorkerEvents> {
   constructor(duly: Duly, options: WorkerOptions = {}) {
     super()
     this.#options = resolveWorkerOptions(options)
-    this.#api = new WorkerApi(duly.options)
+    const outage = new Outage(duly.options.url, {
+      began: (message) => this.#tellOutage('outage', message),
+      ended: (message) => this.#tellOutage('recovered', message),
+    })
+    this.#api = new WorkerApi(duly.options, outage)
     this.#runner = new Runner(this.#options, this.#services(duly), {
       outcome: (attempt, outcome) => this.#report(attempt, outcome),
       failed: (attempt, error) => this.#tellError(error, contextOf(attempt)),
@@ -75,6 +80,8 @@ export class Worker extends EventEmitter<WorkerEvents> {
       leasesOlderThan: (ageMs, session) => this.#runner.leasesOlderThan(ageMs, session),
       instructed: (session, instructions) => this.#obey(session, instructions),
       trouble: (error) => this.#tellTrouble(error),
+      answered: () => outage.heard(),
+      unanswered: (reason) => outage.unheard(reason),
       lost: (session) => this.#lose(session),
     })
   }
@@ -242,6 +249,14 @@ export class Worker extends EventEmitter<WorkerEvents> {
   #tellRefused(taskId: string, code: string): void {
     this.#options.logger.warn('outcome not taken', { taskId, code })
     this.emit('refused', taskId, code)
+  }
+
+  /** Somebody has to hear of it: a worker that gets no tasks looks like one that has none. */
+  #tellOutage(event: 'outage' | 'recovered', message: string): void {
+    if (this.#stopping.signal.aborted) return
+    const isHeard = this.emit(event, message)
+    if (this.#options.isLoggerDefault && !isHeard) console.warn(`duly worker: ${message}`)
+    if (event === 'recovered') this.#options.logger.info(message)
   }
 
   /** A server that is away makes the same trouble many times a second: told once in a while. */
