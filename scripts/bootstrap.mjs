@@ -48,6 +48,10 @@ export function build(args, { quiet = false } = {}) {
 export async function main(moduleUrl, work) {
   const started = process.argv[1]
   if (started === undefined || realpathSync(started) !== fileURLToPath(moduleUrl)) return
+  // `npm start | head`: that nobody reads any more is no fault.
+  process.stdout.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {
+    if (error.code !== 'EPIPE') throw error
+  })
   try {
     await work()
   } catch (error) {

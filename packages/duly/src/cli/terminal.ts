@@ -22,6 +22,18 @@ export function processTerminal(): Terminal {
   }
 }
 
+/**
+ * A reader that goes away (`duly … | head`) is no fault: what it does not want to read is dropped, and the command ends as it
+ * would have. Without this, Node ends the process with a stack trace, and what it runs is left behind.
+ */
+export function tolerateClosedPipes(streams: readonly NodeJS.WriteStream[] = [process.stdout, process.stderr]): void {
+  for (const stream of streams) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+    })
+  }
+}
+
 async function readStdin(): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk))

@@ -37,8 +37,9 @@ async function runWorker(loaded: Worker, { log, url }: RunContext): Promise<bool
   tellEvents(loaded, log)
   let isClean = false
   const stop = async () => {
-    // With the parent its server has died: nobody is left to take what a handler would still finish.
-    const summary = await loaded.stop(process.ppid === PARENT ? {} : { graceMs: 0 })
+    // With `duly dev` its server has died: nobody is left to take what a handler would still finish.
+    const isOrphan = process.connected !== undefined && process.ppid !== PARENT
+    const summary = await loaded.stop(isOrphan ? { graceMs: 0 } : {})
     isClean = summary.isClean
     if (!isClean)
       log.warn('not everything was finished or given back: those tasks run again when their lease is over', summary)

@@ -1,4 +1,5 @@
 import { exitOfSignal, type StopStep, stopInOrder, untilSignal } from '../cli/shutdown.js'
+import { npmGone } from './npm-parent.js'
 
 /** Starts one part; returns how to stop it, or nothing if there is nothing to stop. */
 export type Starter = () => Promise<StopStep | undefined>
@@ -15,7 +16,7 @@ export interface RunOptions {
 }
 
 /**
- * Starts parts one after the other, waits for SIGINT or SIGTERM, and stops them in the opposite order: what depends on another
+ * Starts parts one after the other, waits for SIGINT or SIGTERM (or the end of the npm that started it), and stops them in the opposite order: what depends on another
  * goes first. A signal during the start stops what has started. A second signal ends the process at once.
  * @returns true if everything stopped as it should
  * @throws what a starter or `until` threw, after everything has been stopped
@@ -26,6 +27,7 @@ export async function runUntilSignal(options: RunOptions): Promise<boolean> {
   let isAsked = false
   const asked = Promise.race([
     untilSignal(process, (signal) => forceExit(signal, options)),
+    npmGone(),
     ...(options.until ? [options.until] : []),
   ])
   const stopping = asked
