@@ -2,7 +2,7 @@ import { encodeLease } from '@duly/domain'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Random, randomOf, seed } from '../../../../tests/chaos/load/random.js'
 import type { SessionState } from '../dispatch/session-state.js'
-import { expectSound } from '../testing/facts.js'
+import { expectChained, expectSound, wholeTrailOf } from '../testing/facts.js'
 import { passDeadline, passDue, reportOf, silence, watch, words } from '../testing/lives.js'
 import * as model from '../testing/model.js'
 import { newTask, openTestStore, type TestNode } from '../testing/test-node.js'
@@ -40,6 +40,12 @@ class Walk {
     for (let n = 0; n < stepsOfWalk; n++) {
       await this.#step()
       await this.#compare()
+    }
+    for (const task of this.#tasks) {
+      await expectChained(node, task.id)
+      const trail = await wholeTrailOf(node, task.id)
+      expect(trail.filter((step) => step.startsWith('claim'))).toHaveLength(task.attempt)
+      expect(trail.filter((step) => step.startsWith('replay'))).toHaveLength(task.run - 1)
     }
   }
 

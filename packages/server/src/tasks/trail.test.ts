@@ -1,8 +1,7 @@
-import { isAllowed, type TransitionName, type Uuid } from '@duly/domain'
+import type { Uuid } from '@duly/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { randomToken } from '../base/random.js'
-import type { EventRecord } from '../model.js'
-import { expectSound, openRow, wholeTrailOf } from '../testing/facts.js'
+import { expectChained, expectSound, openRow, wholeTrailOf } from '../testing/facts.js'
 import { claimLife, type Life, mark, passDue, say, silence, startLife, watch, words } from '../testing/lives.js'
 import { newTask, openTestStore, type TestNode } from '../testing/test-node.js'
 
@@ -24,19 +23,8 @@ const claim = (attempt: number) => `claim PENDING>RUNNING @${attempt} dispatcher
 const retry = (attempt: number) => `retry RUNNING>RETRYING @${attempt} worker`
 const succeed = (attempt: number) => `succeed RUNNING>SUCCEEDED @${attempt} worker`
 
-/** Each step begins where the one before ended, the table of transitions knows it, and time does not run backwards. */
-function expectChained(events: readonly EventRecord[], end: string): void {
-  for (const [place, event] of events.entries()) {
-    const before = events[place - 1]
-    expect(event.fromStatus).toBe(before?.toStatus ?? null)
-    expect(event.at).toBeGreaterThanOrEqual(before?.at ?? 0)
-    expect(isAllowed(event.transition as TransitionName, event.fromStatus, event.toStatus)).toBe(true)
-  }
-  expect(events.at(-1)?.toStatus).toBe(end)
-}
-
 async function trail(id: Uuid): Promise<string[]> {
-  expectChained(await node.tasks.events(id), (await node.tasks.get(id)).status)
+  await expectChained(node, id)
   return wholeTrailOf(node, id)
 }
 

@@ -1,4 +1,4 @@
-import { type TaskStatus, type TransitionName, transitions, type Uuid } from '@duly/domain'
+import { isAllowed, type TaskStatus, type TransitionName, transitions, type Uuid } from '@duly/domain'
 import { expect } from 'vitest'
 import { invariants } from '../../../../tests/chaos/checker/invariants.js'
 import type { TestNode } from './test-node.js'
@@ -78,6 +78,23 @@ export async function wholeTrailOf(node: TestNode, id: Uuid): Promise<string[]> 
 export async function trailOf(node: TestNode, id: Uuid): Promise<string[]> {
   const leavesTrail = (step: string) => transitions[step.split(' ')[0] as TransitionName].leavesTrail
   return (await wholeTrailOf(node, id)).filter(leavesTrail)
+}
+
+/**
+ * The trail is a chain: each step begins where the one before ended, the table of transitions knows it, time does not run
+ * backwards, each attempt was claimed once, and the end is where the task stands.
+ */
+export async function expectChained(node: TestNode, id: Uuid): Promise<void> {
+  const events = await node.tasks.events(id)
+  for (const [place, { transition, fromStatus, toStatus, at }] of events.entries()) {
+    const before = events[place - 1]
+    expect(fromStatus).toBe(before?.toStatus ?? null)
+    expect(at).toBeGreaterThanOrEqual(before?.at ?? 0)
+    expect(isAllowed(transition as TransitionName, fromStatus, toStatus)).toBe(true)
+  }
+  const claims = events.filter(({ transition }) => transition === 'claim').map(({ attempt }) => attempt)
+  expect(claims).toEqual(claims.map((_, place) => place + 1))
+  expect(events.at(-1)?.toStatus).toBe(await statusOf(node, id))
 }
 
 /** Each attempt as `number outcome`. */
