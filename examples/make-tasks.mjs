@@ -1,10 +1,14 @@
 // Writes examples/tasks.jsonl: 1,000 tasks for examples/worker.mjs, the same ones for the same seed.
 //   node examples/make-tasks.mjs [seed]
+import { realpathSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import process from 'node:process'
+import { fileURLToPath } from 'node:url'
 
 const COUNT = 1_000
-const SEED = Number(process.argv[2] ?? 2026)
+/** Imported, it writes nothing. */
+const isStarted = process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)
+const SEED = Number((isStarted ? process.argv[2] : undefined) ?? 2026)
 
 const TENANTS = ['acme-corp', 'globex', 'initech', 'umbrella']
 const PRIORITIES = ['high', 'medium', 'medium', 'low']
@@ -84,6 +88,12 @@ function task(index) {
   }
 }
 
-const lines = Array.from({ length: COUNT }, (_, index) => JSON.stringify(task(index + 1)))
-await writeFile(new URL('tasks.jsonl', import.meta.url), `${lines.join('\n')}\n`)
-console.log(`wrote ${COUNT} tasks (seed ${SEED})`)
+/** The lines of examples/tasks.jsonl. */
+export function lines() {
+  return Array.from({ length: COUNT }, (_, index) => JSON.stringify(task(index + 1)))
+}
+
+if (isStarted) {
+  await writeFile(new URL('tasks.jsonl', import.meta.url), `${lines().join('\n')}\n`)
+  console.log(`wrote ${COUNT} tasks (seed ${SEED})`)
+}
