@@ -18,7 +18,7 @@ export default defineConfig({
     include: ['packages/**/src/**/*.test.ts', 'tests/**/*.test.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
-    maxWorkers: 2,
+    maxWorkers: 4,
     pool: 'forks',
   },
 })

@@ -78,7 +78,8 @@ function keep(report, seed) {
   const id = commit()
   const file = join(folder, `${date.slice(0, 10)}-${(id ?? 'unknown').replace('+', '-changed')}.json`)
   mkdirSync(folder, { recursive: true })
-  const result = { commit: id, date, machine: machine(), seed, tests: rowsOf(report, root) }
+  const faultSeconds = Number(process.env.DULY_FAULT_SECONDS ?? 600)
+  const result = { commit: id, date, machine: machine(), seed, faultSeconds, tests: rowsOf(report, root) }
   writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`)
   console.log(`Result kept in ${file}`)
 }

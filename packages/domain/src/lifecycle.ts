@@ -119,9 +119,9 @@ export const transitions = {
   release: {
     ...fromRunning,
     to: ['PENDING'],
-    by: ['worker'],
+    by: ['worker', 'dispatcher'],
     endsCancelledWhenMarked: true,
-    doc: 'Given back unfinished by a worker that shuts down.',
+    doc: 'Given back unfinished by a worker that shuts down, or unfetched by one that does not poll.',
   },
   lose: {
     ...fromRunning,
