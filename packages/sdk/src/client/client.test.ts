@@ -209,6 +209,15 @@ describe('a handle', () => {
     expect(server.calls.slice(1).map(({ path }) => path)).toEqual(Array(3).fill('/api/v1/tasks/task-1?wait_seconds=30'))
   })
 
+  it('asks for waits in whole milliseconds, however odd they are', async () => {
+    const { duly, server } = await clientOf(() => record('SUCCEEDED'))
+    for (const waitSeconds of [8 / 49, 4.999876543212345, 1e-7]) await duly.tasks.get('task-1', { waitSeconds })
+    for (let n = 0; n < 20; n += 1) await duly.tasks.wait('task-1', { timeout: '5s' })
+    const asked = server.calls.map(({ path }) => /\?(.*)/.exec(path)?.[1])
+    expect(asked.slice(0, 3)).toEqual(['wait_seconds=0.163', 'wait_seconds=5', undefined])
+    for (const query of asked.slice(3)) expect(query).toMatch(/^wait_seconds=[45](\.\d{1,3})?$/)
+  })
+
   it('waits on through an outage that outlasts the retries, but not through a refusal', async () => {
     const { duly } = await clientOf(
       (call, n) => (call.method === 'POST' ? ACCEPTED : n < 6 ? BUSY : record('SUCCEEDED')),

@@ -108,7 +108,9 @@ export class Tasks {
     id: string,
     options: { readonly waitSeconds?: number; readonly signal?: AbortSignal } = {},
   ): Promise<TaskRecord> {
-    const { waitSeconds = 0, signal } = options
+    const { signal } = options
+    // Whole milliseconds: the server takes no number with more than nine decimals.
+    const waitSeconds = Math.round((options.waitSeconds ?? 0) * 1_000) / 1_000
     const query = waitSeconds > 0 ? `?wait_seconds=${waitSeconds}` : ''
     const path = `${taskPath(id)}${query}`
     const answer = await this.#http.call({ method: 'GET', path, repeatable: true, waitMs: waitSeconds * 1_000, signal })
