@@ -106,7 +106,9 @@ describe('watching tasks', () => {
     await watchTasks(tally, { statusOf, onChange: () => {}, isComplete: () => true })
     expect(tally.counts()).toEqual({ SUCCEEDED: 200 })
     const tens = Array.from({ length: 20 }, (_, n) => String(n * 10))
-    expect(looked).toEqual([...tallyOf(200).open, ...tens])
+    // In rounds; within one, two timers that ring in the same millisecond may change places.
+    expect(looked.slice(0, 200).sort()).toEqual([...tallyOf(200).open].sort())
+    expect(looked.slice(200).sort()).toEqual(tens.sort())
     expect(looked.length / ((performance.now() - began) / 1_000)).toBeLessThan(LOOKS_A_SECOND * 1.02)
   })
 

@@ -55,7 +55,9 @@ describe('a task, from the command line to the example worker and back', () => {
       undefined,
     ])
     const events = await task('events', record.task_id, '--json')
-    expect(JSON.parse(events.out)).toHaveLength(2)
+    const trail: readonly { readonly transition: string }[] = JSON.parse(events.out)
+    const tried = ['claim', 'retry', 'promote']
+    expect(trail.map(({ transition }) => transition)).toEqual(['submit', ...tried, ...tried, 'claim', 'succeed'])
     const shown = await task('get', record.task_id)
     expect(shown.out).toMatch(/status +SUCCEEDED\n[\s\S]*attempts +3 \(2 failed, 0 lost\)/)
   })
