@@ -73,7 +73,7 @@ export const SubmitTask = closed(
     concurrency_key: Type.Optional(plainText(limits.concurrencyKeyMaxChars)),
     queue: Type.Optional(name({ description: 'Default "default".' })),
     result_ttl_seconds: Type.Optional(
-      Type.Number({ ...delaySeconds, description: 'How long the result is kept after the end.' }),
+      Type.Number({ ...delaySeconds, minimum: 0.001, description: 'How long the result is kept after the end.' }),
     ),
     tags: Type.Optional(
       Type.Array(plainText(limits.tagMaxChars), { maxItems: limits.tagsMaxCount, uniqueItems: true }),

@@ -26,7 +26,7 @@ export const workerLimits = {
 } as const
 
 /** Bounds of a heartbeat interval wished by a worker, in seconds. The lease is three times it. */
-export const heartbeatBounds = { min: 0.5, max: 300 } as const
+export const heartbeatBounds = { min: 0.5, max: 90 } as const
 
 export const RegisterWorker = closed(
   {
@@ -72,7 +72,7 @@ export type WorkerSessionBody = Static<typeof WorkerSessionSchema>
 
 const Received = Type.Integer({
   minimum: 0,
-  maximum: Number.MAX_SAFE_INTEGER,
+  maximum: 2 ** 31 - 1,
   description: 'The highest grant number received in this session; 0 at first.',
 })
 const Slots = Type.Integer({
@@ -204,7 +204,7 @@ export const Heartbeat = closed({
     ),
   ),
   lag_ms: Type.Optional(nullable<number>('number', { minimum: 0, description: "Lag of the worker's event loop." })),
-  rss_bytes: Type.Optional(nullable<number>('number', { minimum: 0 })),
+  rss_bytes: Type.Optional(nullable<number>('number', { minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
 })
 export type HeartbeatBody = Static<typeof Heartbeat>
 

@@ -24,6 +24,7 @@ interface Waiting<I, O> {
 export class Batcher<I, O> {
   readonly #options: BatcherOptions<I, O>
   readonly #queue: Waiting<I, O>[] = []
+  #waitingBytes = 0
   readonly #freeLanes: number[]
   #scheduled = false
   #idle: (() => void)[] = []
@@ -38,9 +39,16 @@ export class Batcher<I, O> {
     return this.#queue.length
   }
 
+  /** Bytes of the items that wait, as `sizeOf` counts them. */
+  get waitingBytes(): number {
+    return this.#waitingBytes
+  }
+
   add(item: I): Promise<O> {
     return new Promise<O>((resolve, reject) => {
-      this.#queue.push({ item, bytes: this.#options.sizeOf?.(item) ?? 0, resolve, reject })
+      const bytes = this.#options.sizeOf?.(item) ?? 0
+      this.#waitingBytes += bytes
+      this.#queue.push({ item, bytes, resolve, reject })
       this.#schedule()
     })
   }
@@ -76,7 +84,9 @@ export class Batcher<I, O> {
       if (count > 0 && bytes > maxBytes) break
       count++
     }
-    return this.#queue.splice(0, count)
+    const batch = this.#queue.splice(0, count)
+    for (const waiting of batch) this.#waitingBytes -= waiting.bytes
+    return batch
   }
 
   async #run(batch: Waiting<I, O>[], lane: number): Promise<void> {

@@ -54,8 +54,11 @@ export class Reports {
     return this.#batcher.drained()
   }
 
-  async #apply(items: readonly Item[]): Promise<ReportResult[]> {
+  async #apply(all: readonly Item[]): Promise<ReportResult[]> {
     const beganMs = this.#options.clock.monotonicMs()
+    // of two words on one attempt the first stands; the second is judged as one that came later
+    const items = [...new Map(all.toReversed().map((item) => [fenceKey(item.fence), item])).values()]
+    const first = new Set(items)
     const landed = new Map<string, Landed>()
     const note = (tasks: ReadonlyMap<Uuid, Landed>): void => {
       for (const task of tasks.values()) landed.set(fenceKey(task), task)
@@ -68,13 +71,14 @@ export class Reports {
       if (finishes.length > 0) note(await this.#options.attempts.finish(finishes))
       if (reopens.length > 0) note(await this.#options.attempts.reopen(reopens))
     }
-    const missing = items.filter((item) => !landed.has(fenceKey(item.fence)))
+    const missing = all.filter((item) => !first.has(item) || !landed.has(fenceKey(item.fence)))
     const ended = missing.length > 0 ? await this.#options.store.ended(missing.map((item) => item.fence)) : []
     const repeated = new Map(ended.map((end) => [fenceKey(end), end]))
-    this.#options.onBatch?.(items.length, this.#options.clock.monotonicMs() - beganMs)
-    return items.map(({ fence, report }) => {
+    this.#options.onBatch?.(all.length, this.#options.clock.monotonicMs() - beganMs)
+    return all.map((item) => {
+      const { fence, report } = item
       const { id } = fence
-      const done = landed.get(fenceKey(fence))
+      const done = first.has(item) ? landed.get(fenceKey(fence)) : undefined
       if (done) return { id, accepted: true, status: done.status }
       // a report whose first answer was lost is answered as it was then
       const end = repeated.get(fenceKey(fence))

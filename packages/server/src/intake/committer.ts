@@ -221,11 +221,16 @@ function conflict(holder: KeyHolder): DulyError {
 
 function batchConflict({ rows, losers }: KeyConflicts): DulyError {
   const errors: FieldError[] = []
+  const places = new Map(rows.map((row, index) => [row.id, index]))
   for (const [index, row] of rows.entries()) {
     const holder = losers.get(row.id)
     if (!holder || sameRequest(row.task, holder)) continue
-    const message = `was used for a different request, which made ${encodeId('task', holder.taskId)}`
-    errors.push({ path: `tasks[${index}].idempotency_key`, message })
+    const twin = places.get(holder.taskId)
+    const user =
+      twin === undefined
+        ? `a different request, which made ${encodeId('task', holder.taskId)}`
+        : `tasks[${twin}], a different request`
+    errors.push({ path: `tasks[${index}].idempotency_key`, message: `was used for ${user}` })
   }
   return new DulyError(
     'idempotency_conflict',

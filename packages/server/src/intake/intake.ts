@@ -31,8 +31,9 @@ interface BatchItem {
   readonly tasks: readonly NewTask[]
 }
 
-/** Batches that wait for one of the batch connections; a batch can be 64 MiB, so memory bounds this (I10). */
-const maxWaitingBatches = 16
+/** Batches that wait for one of the batch connections. A batch can be 64 MiB, so their bytes bound them too (I10). */
+const maxWaitingBatches = 1_000
+const maxWaitingBytes = 256 * 1024 * 1024
 const maxGroupRows = 500
 const maxGroupBytes = 8 * 1024 * 1024
 /** Singles that may wait for a commit: more than the connections of a busy node, far less than memory. */
@@ -56,6 +57,7 @@ export class Intake {
     this.#batches = new Batcher({
       maxItems: 1,
       maxBytes: Number.POSITIVE_INFINITY,
+      sizeOf: ({ tasks }) => tasks.reduce((sum, task) => sum + task.payload.length, 0),
       lanes: options.batchSlots.length,
       run: async ([batch], lane) => [await this.#commitBatch(batch as BatchItem, options.batchSlots[lane] as number)],
     })
@@ -71,7 +73,7 @@ export class Intake {
   /** All or none, in the order given. */
   async submitBatch(tasks: readonly NewTask[]): Promise<readonly Submitted[]> {
     if (tasks.length === 0) return []
-    if (this.#batches.waiting >= maxWaitingBatches) throw busy()
+    if (this.#batches.waiting >= maxWaitingBatches || this.#batches.waitingBytes > maxWaitingBytes) throw busy()
     await this.#options.names.ensure(tasks)
     return this.#batches.add({ tasks })
   }

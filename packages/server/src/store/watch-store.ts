@@ -3,7 +3,8 @@ import { byKey, type Database, type Statement } from './database.js'
 
 /**
  * Marks the store as writable. When the last mark is more than 3 s old, the time since does not count: every session that
- * lived at that mark gets a fresh, full lease, and no deadline is judged for one lease, before anyone is judged.
+ * lived at that mark gets a fresh, full lease, and no deadline is judged for one lease (15 s at most: a worker with a long one
+ * must not switch off the time limits of all others), before anyone is judged.
  */
 const mark: Statement = {
   name: 'mark_store',
@@ -18,7 +19,7 @@ marked as (
   update store_marks m
   set marked_at = greatest(m.marked_at, now()),
     judge_after = case when old.was_out
-      then now() + coalesce((select max(lease_ms) from worker_sessions w where w.ended_at is null), 15000) * interval '1 millisecond'
+      then now() + least(15000, coalesce((select max(lease_ms) from revived), 15000)) * interval '1 millisecond'
       else m.judge_after end
   from old
 )
