@@ -45,4 +45,15 @@ describe('stopping', () => {
     expect(seen).toEqual(['worker', 'server', 'database'].flatMap((name) => [`${name} begins`, `${name} ends`]))
     expect(lines).toEqual(['stopped worker', 'could not stop server: stuck', 'stopped database'])
   })
+
+  it('tells of a step in its own words, asked once it is done', async () => {
+    const lines: string[] = []
+    let isDone = false
+    const stop = async () => {
+      isDone = true
+    }
+    const told = () => `left it running: ${isDone}`
+    await stopInOrder([{ name: 'database', stop, told }], (line) => lines.push(line))
+    expect(lines).toEqual(['left it running: true'])
+  })
 })

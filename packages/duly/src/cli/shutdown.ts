@@ -4,6 +4,8 @@ import { constants } from 'node:os'
 export interface StopStep {
   readonly name: string
   readonly stop: () => Promise<void>
+  /** What is told when that is done; `stopped <name>` unless given. */
+  readonly told?: () => string
 }
 
 /**
@@ -44,7 +46,7 @@ export async function stopInOrder(steps: readonly StopStep[], log: (line: string
   for (const step of steps) {
     try {
       await step.stop()
-      log(`stopped ${step.name}`)
+      log(step.told?.() ?? `stopped ${step.name}`)
     } catch (error) {
       clean = false
       log(`could not stop ${step.name}: ${error instanceof Error ? error.message : String(error)}`)

@@ -178,6 +178,9 @@ describe('a second one on the same data', () => {
     expect(second.facts.postgres.pid).toBe(dev.facts.postgres.pid)
     expect(second.facts.url).not.toBe(dev.facts.url)
     expect(await second.end('SIGINT')).toBe(0)
+    const log = second.lines.join('\n')
+    expect(log).toContain('left PostgreSQL running: another process started it')
+    expect(log).not.toContain('stopped PostgreSQL')
     expect((await task('submit', 'hash_file', '--wait')).code).toBe(0)
   })
 

@@ -22,8 +22,8 @@ export function serve(context: Context, loaded?: ServerModule): Command {
     }
     const logger = server.createLogger({ level: config.logLevel })
     const log = (line: string) => logger.info(line)
-    const start = async () => {
-      const node = await server.startNode(config, { logger })
+    const start = async (signal: AbortSignal) => {
+      const node = await server.startNode(config, { logger, signal })
       log(`ready at ${node.url}`)
       return { name: 'the server', stop: () => node.stop() }
     }

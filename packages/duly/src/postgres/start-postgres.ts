@@ -32,6 +32,8 @@ export interface EmbeddedPostgres {
   readonly dataDir: string
   /** The server was running already. */
   readonly reused: boolean
+  /** Whether `stop` ends it: false while another living process, which started it, does so. */
+  readonly owned: boolean
   /** Resolves when the server is gone, whoever ended it. */
   readonly exited: Promise<void>
   /**
@@ -114,6 +116,7 @@ function handleFor(server: RunningServer, { place, log, password, owned }: Handl
     pid,
     dataDir: place.dataDir,
     reused: child === undefined,
+    owned,
     exited,
     async stop(mode = 'fast') {
       if (!owned || gone) return

@@ -44,7 +44,7 @@ export class DevTree {
     this.#options = options
     this.#workerFile = chooseWorker(options.worker)
     this.log = lineLog(options.terminal, { name: 'duly', asJson: options.asJson }).info
-    this.starters = [() => this.#startPostgres(), () => this.#startServer(), () => this.#startWorker()]
+    this.starters = [() => this.#startPostgres(), (signal) => this.#startServer(signal), () => this.#startWorker()]
   }
 
   /** What runs where. */
@@ -77,17 +77,21 @@ export class DevTree {
     const start = (before?: EmbeddedPostgres) => startPostgres({ dataDir, port: before?.port ?? 0, log: this.log })
     const kept = await keepRunning({ name: 'PostgreSQL', start, log: this.log })
     this.#postgres = kept
-    return { name: 'PostgreSQL', stop: () => kept.stop() }
+    return {
+      name: 'PostgreSQL',
+      stop: () => kept.stop(),
+      told: () => (kept.current.owned ? 'stopped PostgreSQL' : 'left PostgreSQL running: another process started it'),
+    }
   }
 
-  async #startServer(): Promise<StopStep> {
+  async #startServer(signal: AbortSignal): Promise<StopStep> {
     const { server, config, terminal, asJson } = this.#options
     const destination = asJson
       ? { write: (line: string) => terminal.err(line) }
       : readableLog(lineLog(terminal, { name: 'server', asJson }))
     const logger = server.createLogger({ level: config.logLevel, destination })
     const databaseUrl = this.#postgres?.current.url ?? config.databaseUrl
-    const node = await server.startNode({ ...config, databaseUrl }, { logger })
+    const node = await server.startNode({ ...config, databaseUrl }, { logger, signal })
     this.#node = node
     return { name: 'the server', stop: () => node.stop() }
   }

@@ -1,3 +1,4 @@
+import { createLogger, resolveConfig, startNode } from '@duly/server'
 import { describe, expect, it } from 'vitest'
 import { runUntilSignal } from './run-until-signal.js'
 
@@ -68,5 +69,41 @@ describe('a tree of parts', () => {
     expect(isReady).toBe(false)
     expect(seen.filter((line) => line.startsWith('stop '))).toEqual(['stop server', 'stop database'])
     expect(seen).not.toContain('start worker')
+  })
+
+  it('asked to stop while its database cannot be reached, ends at once and clean; the wait is one line of the log', async () => {
+    const { seen, part, log } = tree()
+    const lines: string[] = []
+    let tell = (_reason: string) => {}
+    const until = new Promise<string>((resolve) => {
+      tell = resolve
+    })
+    const destination = {
+      write(line: string) {
+        if (lines.push(line) === 1) setTimeout(() => tell('told'), 400) // after tries at 0, 100 and 300 ms
+      },
+    }
+    const config = resolveConfig({ flags: { databaseUrl: 'postgres://u:p@127.0.0.1:1/x', port: 0 } })
+    const logger = createLogger({ level: 'info', destination })
+    const server = async (signal: AbortSignal) => {
+      const node = await startNode(config, { logger, signal })
+      return { name: 'server', stop: () => node.stop() }
+    }
+    let toldAt = 0
+    const run = runUntilSignal({
+      starters: [part('database'), server],
+      onReady: () => seen.push('ready'),
+      log,
+      until: until.finally(() => {
+        toldAt = performance.now()
+      }),
+    })
+    expect(await run).toBe(true)
+    expect(performance.now() - toldAt).toBeLessThan(1_000)
+    expect(seen).not.toContain('ready')
+    expect(seen.at(-1)).toBe('stopped database')
+    expect(lines).toHaveLength(1)
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'warn', why: expect.stringContaining('ECONNREFUSED') })
+    expect(lines[0]).not.toContain('stack')
   })
 })

@@ -1,8 +1,11 @@
 import { exitOfSignal, type StopStep, stopInOrder, untilSignal } from '../cli/shutdown.js'
 import { npmGone } from './npm-parent.js'
 
-/** Starts one part; returns how to stop it, or nothing if there is nothing to stop. */
-export type Starter = () => Promise<StopStep | undefined>
+/**
+ * Starts one part; returns how to stop it, or nothing if there is nothing to stop. The signal aborts when the start is no
+ * longer wanted: a starter that waits gives up then, with the signal's reason.
+ */
+export type Starter = (signal: AbortSignal) => Promise<StopStep | undefined>
 
 export interface RunOptions {
   readonly starters: readonly Starter[]
@@ -17,14 +20,15 @@ export interface RunOptions {
 
 /**
  * Starts parts one after the other, waits for SIGINT or SIGTERM (or the end of the npm that started it), and stops them in the opposite order: what depends on another
- * goes first. A signal during the start stops what has started. A second signal ends the process at once.
+ * goes first. A signal during the start ends its waits and stops what has started. A second signal ends the process at once.
  * @returns true if everything stopped as it should
  * @throws what a starter or `until` threw, after everything has been stopped
  */
 export async function runUntilSignal(options: RunOptions): Promise<boolean> {
   const { starters, onReady, log } = options
   const steps: StopStep[] = []
-  let isAsked = false
+  const interrupt = new AbortController()
+  const { signal } = interrupt
   const asked = Promise.race([
     untilSignal(process, (signal) => forceExit(signal, options)),
     npmGone(),
@@ -32,21 +36,21 @@ export async function runUntilSignal(options: RunOptions): Promise<boolean> {
   ])
   const stopping = asked
     .then((reason) => log(`${reason}: stopping (a second signal ends it at once)`))
-    .finally(() => {
-      isAsked = true
-    })
+    .finally(() => interrupt.abort())
   stopping.catch(() => {}) // thrown below, when what has started is stopped
   try {
     for (const start of starters) {
-      if (isAsked) break
-      const step = await start()
+      if (signal.aborted) break
+      const step = await start(signal)
       if (step) steps.unshift(step)
     }
   } catch (error) {
-    await stopInOrder(steps, log)
-    throw error
+    if (!signal.aborted || error !== signal.reason) {
+      await stopInOrder(steps, log)
+      throw error
+    }
   }
-  if (!isAsked) onReady()
+  if (!signal.aborted) onReady()
   const [outcome] = await Promise.allSettled([stopping])
   const clean = await stopInOrder(steps, log)
   if (outcome.status === 'rejected') throw outcome.reason

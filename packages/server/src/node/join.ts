@@ -20,18 +20,28 @@ export interface Membership {
   readonly number: number
 }
 
-/** Connects, migrates, learns the store's clock and takes a number among the nodes. */
-export async function joinDeployment(
-  config: ServerConfig,
-  parts: { clock: Clock; log: Logger; version: string },
-): Promise<Membership> {
-  const { clock, log, version } = parts
+/** What a node joins with. */
+export interface JoinParts {
+  readonly clock: Clock
+  readonly log: Logger
+  readonly version: string
+  /** Ends the wait for a database that cannot be reached. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Connects, migrates, learns the store's clock and takes a number among the nodes. Waits up to {@link patienceMs} for a
+ * database that cannot be reached yet; when the signal aborts meanwhile, it rejects with the signal's reason at once.
+ */
+export async function joinDeployment(config: ServerConfig, parts: JoinParts): Promise<Membership> {
+  const { clock, log, version, signal } = parts
   if (config.databaseUrl === '') {
     const detail =
       'No database is configured: set DULY_DATABASE_URL (or --database-url), or use `duly dev`, which brings its own.'
     throw new DulyError('invalid_request', detail)
   }
-  await patiently(clock, log, () => migrate(config.databaseUrl, { log: (line) => log.info(line) }))
+  await patiently(parts, () => migrate(config.databaseUrl, { log: (line) => log.info(line) }))
+  signal?.throwIfAborted()
   const database = new Database({
     url: config.databaseUrl,
     hotConnections: config.hotConnections,
@@ -69,18 +79,39 @@ async function checkPartitions(nodes: NodeStore, partitions: number): Promise<vo
   )
 }
 
-async function patiently(clock: Clock, log: Logger, work: () => Promise<unknown>): Promise<void> {
+/** Tries until it succeeds, the patience ends or the signal aborts. The wait is told once: each try would say the same. */
+async function patiently({ clock, log, signal }: JoinParts, work: () => Promise<unknown>): Promise<void> {
   const beganMs = clock.monotonicMs()
+  let isTold = false
   for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, 2_000)) {
+    signal?.throwIfAborted()
     try {
-      await work()
+      await unlessAborted(work(), signal)
       return
     } catch (error) {
+      signal?.throwIfAborted()
       if (!isPassing(error) || clock.monotonicMs() - beganMs > patienceMs) throw error
-      log.warn({ err: error }, 'the database cannot be reached yet; trying again')
-      await clock.sleep(pauseMs)
+      if (!isTold) log.warn({ why: reasonOf(error) }, 'the database cannot be reached yet; trying again for a minute')
+      isTold = true
+      await clock.sleep(pauseMs, signal)
     }
   }
+}
+
+/** The work's outcome, or the signal's reason as soon as it aborts: a connection may hang long on a silent address. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
+
+/** Where every address of a name refused, the error has a code but no words. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.message || ('code' in error ? String(error.code) : error.name)
 }
 
 /** A database that starts, restarts or is full for a moment; wrong passwords and names do not pass. */

@@ -30,6 +30,8 @@ import { version } from './version.js'
 
 export interface NodeOptions {
   readonly logger?: Logger
+  /** Ends the wait for a database that cannot be reached: the start rejects with the signal's reason. */
+  readonly signal?: AbortSignal
 }
 
 /** A running node. */
@@ -53,7 +55,7 @@ export async function startNode(config: ServerConfig, options: NodeOptions = {})
   const exposed = exposureProblem(config)
   if (exposed !== null) throw new DulyError('invalid_request', `host ${exposed}.`)
   if (!isLoopback(config.host)) log.warn({ host: config.host }, OPEN_WARNING)
-  const membership = await joinDeployment(config, { clock, log, version })
+  const membership = await joinDeployment(config, { clock, log, version, signal: options.signal })
   const parts = assemble(config, membership, log)
   try {
     parts.duties.start()
