@@ -1,6 +1,7 @@
 export { Duly } from './client/duly.js'
 export type { DulyOptions } from './client/options.js'
 export type { Queues } from './client/queues.js'
+export { RawJson, rawJson, rawOf } from './client/raw-json.js'
 export * from './client/records.js'
 export type { SubmitOptions } from './client/submission.js'
 export { TaskHandle, type WaitOptions } from './client/task-handle.js'

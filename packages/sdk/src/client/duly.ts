@@ -2,6 +2,7 @@ import type { TaskDefinition } from '../define-task.js'
 import { HttpClient } from './http.js'
 import { type DulyOptions, type ResolvedOptions, resolveOptions } from './options.js'
 import { Queues } from './queues.js'
+import type { RawJson } from './raw-json.js'
 import type { AnyTask, SubmitOptions } from './submission.js'
 import type { TaskHandle } from './task-handle.js'
 import { Tasks } from './tasks.js'
@@ -23,7 +24,7 @@ export class Duly {
 
   submit<PayloadIn, Result>(
     task: TaskDefinition<PayloadIn, unknown, unknown, Result>,
-    payload: PayloadIn,
+    payload: PayloadIn | RawJson,
     options?: SubmitOptions,
   ): Promise<TaskHandle<Result>>
   submit(taskType: string, payload?: unknown, options?: SubmitOptions): Promise<TaskHandle>

@@ -9,7 +9,8 @@ export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
   /** Below `/api/v1`, e.g. `/tasks`. */
   readonly path: string
-  readonly body?: unknown
+  /** JSON text. */
+  readonly body?: string
   readonly headers?: Readonly<Record<string, string>>
   /** Whether doing it twice does no more than doing it once; only then is a request without an answer repeated. */
   readonly repeatable: boolean
@@ -21,6 +22,8 @@ export interface ApiRequest {
 export interface ApiAnswer<T> {
   readonly status: number
   readonly body: T
+  /** The body as it came. */
+  readonly text: string
 }
 
 /** Longest `Retry-After` and longest delay between two tries, ms. */
@@ -47,11 +50,10 @@ export class HttpClient {
   async call<T>(request: ApiRequest): Promise<ApiAnswer<T>> {
     // One signal may serve a thousand waits; each takes its listeners off again.
     if (request.signal !== undefined) setMaxListeners(0, request.signal)
-    const body = request.body === undefined ? undefined : JSON.stringify(request.body)
     const backoff = new Backoff({ baseMs: 100, capMs: LONGEST_DELAY_MS })
     for (;;) {
       try {
-        return (await this.#once(request, body)) as ApiAnswer<T>
+        return (await this.#once(request)) as ApiAnswer<T>
       } catch (error) {
         request.signal?.throwIfAborted()
         if (backoff.failures >= this.#options.retries || !mayRepeat(error, request.repeatable)) throw error
@@ -65,8 +67,8 @@ export class HttpClient {
     this.#waiting.close()
   }
 
-  async #once(request: ApiRequest, body: string | undefined): Promise<ApiAnswer<unknown>> {
-    const { method, path, headers, signal, waitMs = 0 } = request
+  async #once(request: ApiRequest): Promise<ApiAnswer<unknown>> {
+    const { method, path, body, headers, signal, waitMs = 0 } = request
     const transport = waitMs > 0 ? this.#waiting : this.#transport
     const timeoutMs = this.#options.timeoutMs + waitMs
     let answer: Answer
@@ -76,7 +78,7 @@ export class HttpClient {
       throw connectionErrorOf(error, this.#options.url)
     }
     if (answer.status >= 300) throw problemOf(answer)
-    return { status: answer.status, body: parseBody(answer, this.#options.url) }
+    return { status: answer.status, body: parseBody(answer, this.#options.url), text: answer.body }
   }
 }
 

@@ -2,6 +2,7 @@ import type { RetryOptions, TaskDefaults, TaskDefinition } from '../define-task.
 import { type Duration, toSeconds } from '../duration.js'
 import { InvalidPayloadError } from '../errors.js'
 import { validate } from '../standard-schema.js'
+import { RawJson } from './raw-json.js'
 import type { Metadata } from './records.js'
 
 /** What a submission may say; everything else is the definition's, the task type's or the server's default. */
@@ -43,10 +44,18 @@ export async function toSubmission(
   options: SubmitOptions,
 ): Promise<WireSubmission> {
   if (typeof task === 'string') return toWire(task, payload, options)
-  const checked = await validate(task.payload, payload)
+  const checked = await validate(task.payload, payload instanceof RawJson ? payload.value : payload)
   if (checked.issues !== undefined) throw new InvalidPayloadError(task.type, checked.issues)
   const retry = { ...task.defaults.retry, ...options.retry }
   return toWire(task.type, payload, { ...task.defaults, ...options, retry })
+}
+
+/** The JSON text of a submission, with a raw payload as it was written. */
+export function encodeSubmission(submission: WireSubmission): string {
+  const { payload, ...rest } = submission
+  if (!(payload instanceof RawJson)) return JSON.stringify(submission)
+  // never empty: there is a task type
+  return `${JSON.stringify(rest).slice(0, -1)},"payload":${payload.text}}`
 }
 
 function toWire(taskType: string, payload: unknown, options: SubmitOptions): WireSubmission {

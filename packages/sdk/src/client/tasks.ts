@@ -2,7 +2,8 @@ import { Backoff, pause } from '../backoff.js'
 import type { TaskDefinition } from '../define-task.js'
 import { toMs } from '../duration.js'
 import { DulyApiError, DulyConnectionError } from '../errors.js'
-import type { HttpClient } from './http.js'
+import type { ApiAnswer, HttpClient } from './http.js'
+import { keepRaw, type RawJson, rawJson } from './raw-json.js'
 import {
   type AttemptRecord,
   type CancelReceipt,
@@ -12,7 +13,7 @@ import {
   type SubmitReceipt,
   type TaskRecord,
 } from './records.js'
-import { type AnyTask, type SubmitOptions, toSubmission, type WireSubmission } from './submission.js'
+import { type AnyTask, encodeSubmission, type SubmitOptions, toSubmission } from './submission.js'
 import { TaskHandle, type WaitOptions } from './task-handle.js'
 import { fromWire } from './wire.js'
 
@@ -26,7 +27,7 @@ export interface BatchItem {
 /** A batch item whose payload fits its definition. */
 export function batchItem<PayloadIn>(
   task: TaskDefinition<PayloadIn, unknown, unknown, unknown>,
-  payload: PayloadIn,
+  payload: PayloadIn | RawJson,
   options: NonNullable<BatchItem['options']> = {},
 ): BatchItem {
   return { task, payload, options }
@@ -54,7 +55,7 @@ export class Tasks {
 
   submit<PayloadIn, Result>(
     task: TaskDefinition<PayloadIn, unknown, unknown, Result>,
-    payload: PayloadIn,
+    payload: PayloadIn | RawJson,
     options?: SubmitOptions,
   ): Promise<TaskHandle<Result>>
   submit(taskType: string, payload?: unknown, options?: SubmitOptions): Promise<TaskHandle>
@@ -65,7 +66,7 @@ export class Tasks {
    * @throws InvalidPayloadError, DulyApiError, DulyConnectionError
    */
   async submit(task: AnyTask | string, payload?: unknown, options: SubmitOptions = {}): Promise<TaskHandle> {
-    const body = await toSubmission(task, payload, options)
+    const body = encodeSubmission(await toSubmission(task, payload, options))
     const answer = await this.#http.call<Record<string, unknown>>({
       method: 'POST',
       path: '/tasks',
@@ -88,12 +89,14 @@ export class Tasks {
     items: readonly BatchItem[],
     options: { readonly signal?: AbortSignal } = {},
   ): Promise<readonly TaskHandle[]> {
-    const tasks: WireSubmission[] = []
-    for (const item of items) tasks.push(await toSubmission(item.task, item.payload, item.options ?? {}))
+    const tasks: string[] = []
+    for (const { task, payload, options = {} } of items) {
+      tasks.push(encodeSubmission(await toSubmission(task, payload, options)))
+    }
     const answer = await this.#http.call<{ readonly tasks: readonly Record<string, unknown>[] }>({
       method: 'POST',
       path: '/tasks/batch',
-      body: { tasks },
+      body: `{"tasks":[${tasks.join(',')}]}`,
       repeatable: items.every((item) => item.options?.idempotencyKey !== undefined),
       signal: options.signal,
     })
@@ -114,7 +117,7 @@ export class Tasks {
     const query = waitSeconds > 0 ? `?wait_seconds=${waitSeconds}` : ''
     const path = `${taskPath(id)}${query}`
     const answer = await this.#http.call({ method: 'GET', path, repeatable: true, waitMs: waitSeconds * 1_000, signal })
-    return fromWire(answer.body) as TaskRecord
+    return toRecord<TaskRecord>(answer)
   }
 
   /**
@@ -145,13 +148,13 @@ export class Tasks {
   /** Cancels a task: at once when it waits; a running one is marked and its worker told. Repeating it changes nothing. */
   async cancel(id: string): Promise<CancelReceipt> {
     const answer = await this.#http.call({ method: 'POST', path: taskPath(id, 'cancel'), repeatable: true })
-    return fromWire(answer.body) as CancelReceipt
+    return toRecord<CancelReceipt>(answer)
   }
 
   /** Runs a FAILED, DEAD or CANCELLED task again, under the same id, with its retries restored. */
   async retry(id: string): Promise<TaskRecord> {
     const answer = await this.#http.call({ method: 'POST', path: taskPath(id, 'retry'), repeatable: false })
-    return fromWire(answer.body) as TaskRecord
+    return toRecord<TaskRecord>(answer)
   }
 
   /** Every attempt so far, the oldest first. */
@@ -166,7 +169,8 @@ export class Tasks {
 
   async #list<T>(path: string): Promise<readonly T[]> {
     const answer = await this.#http.call({ method: 'GET', path, repeatable: true })
-    return (fromWire(answer.body) as Page<T>).items
+    const { items } = fromWire(answer.body) as Page<T>
+    return keepRaw(items, () => rawJson(answer.text).member('items'))
   }
 
   #handle(task: AnyTask | string, answer: Record<string, unknown>): TaskHandle {
@@ -184,6 +188,10 @@ export class Tasks {
       result: definition?.result,
     })
   }
+}
+
+function toRecord<T>(answer: ApiAnswer<unknown>): T {
+  return keepRaw(fromWire(answer.body) as T, () => rawJson(answer.text))
 }
 
 function taskPath(id: string, call?: string): string {

@@ -1,10 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { RawJson } from '../client/raw-json.js'
 
 export interface Call {
   readonly method: string
   readonly path: string
   readonly body: Record<string, unknown>
+  /** The body as it came. */
+  readonly text: string
   readonly headers: IncomingMessage['headers']
   /** Aborts when the client went away before it was answered. */
   readonly gone: AbortSignal
@@ -13,6 +16,7 @@ export interface Call {
 export interface Reply {
   readonly status?: number
   readonly headers?: Record<string, string>
+  /** Raw JSON is sent as it is written. */
   readonly body?: unknown
   /** Cut the connection instead of answering. */
   readonly cut?: boolean
@@ -75,6 +79,7 @@ export class ScriptedServer {
       method: request.method ?? '',
       path: request.url ?? '',
       body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+      text,
       headers: request.headers,
       gone: gone.signal,
     }
@@ -86,7 +91,7 @@ export class ScriptedServer {
       return
     }
     response.writeHead(status, { 'content-type': 'application/json', ...headers })
-    response.end(body === undefined ? '' : JSON.stringify(body))
+    response.end(body instanceof RawJson ? body.text : body === undefined ? '' : JSON.stringify(body))
     this.notify()
   }
 }
