@@ -1,5 +1,6 @@
 import { expect, expectTypeOf, it } from 'vitest'
 import type { Duly } from './client/duly.js'
+import type { RawJson } from './client/raw-json.js'
 import { defineTask } from './define-task.js'
 import { type StandardSchema, type } from './standard-schema.js'
 import type { TaskContext } from './worker/task-context.js'
@@ -24,7 +25,7 @@ it('lets types flow from the definition to payload, handler and result', () => {
   const check = (duly: Duly, worker: Worker) => {
     expectTypeOf(duly.submit<{ at: string }, { id: string }>)
       .parameter(1)
-      .toEqualTypeOf<{ at: string }>()
+      .toEqualTypeOf<{ at: string } | RawJson>()
     expectTypeOf(duly.submit(task, { at: 'now' }).then((handle) => handle.result())).resolves.toEqualTypeOf<{
       id: string
     }>()

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { rawJson } from '@duly/sdk'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readJson } from './json-input.js'
 import { parseSeconds } from './seconds.js'
@@ -40,9 +41,9 @@ describe('JSON arguments', () => {
     const folder = await mkdtemp(join(tmpdir(), 'duly-cli-'))
     onTestFinished(() => rm(folder, { recursive: true }))
     await writeFile(join(folder, 'mail.json'), '{"from":"file"}')
-    expect(await readJson('--payload', '{"from":"text"}', terminal)).toEqual({ from: 'text' })
-    expect(await readJson('--payload', `@${folder}/mail.json`, terminal)).toEqual({ from: 'file' })
-    expect(await readJson('--payload', '-', terminal)).toEqual({ from: 'stdin' })
+    expect((await readJson('--payload', '{"n":1.0}', terminal)).text).toBe('{"n":1.0}')
+    expect((await readJson('--payload', `@${folder}/mail.json`, terminal)).text).toBe('{"from":"file"}')
+    expect((await readJson('--payload', '-', terminal)).text).toBe('{"from":"stdin"}')
   })
 
   it('name the option and the way to write it when they are wrong', async () => {
@@ -57,8 +58,19 @@ describe('JSON arguments', () => {
 
 describe('a file of tasks', () => {
   it('has one task a line, blank lines allowed', () => {
-    const text = '{"task_type":"a"}\n\n{"task_type":"b","payload":[1]}\n'
-    expect(parseTaskFile('t.jsonl', text)).toEqual([{ task_type: 'a' }, { task_type: 'b', payload: [1] }])
+    const text = '{"task_type":"a"}\n\n{"payload":[1.0, -0],"task_type":"b"}\r\n'
+    expect(parseTaskFile('t.jsonl', text)).toEqual([
+      { task_type: 'a' },
+      { task_type: 'b', payload: rawJson('[1.0, -0]') },
+    ])
+  })
+
+  it("may hold each key of a task once; what a payload holds is the server's to judge", () => {
+    const parse = (line: string) => parseTaskFile('t.jsonl', line)
+    expect(() => parse('{"task_type":"a","payload":1,"pay\\u006coad":2}')).toThrow(
+      't.jsonl:1: key "payload" more than once',
+    )
+    expect(parse('{"task_type":"a","payload":{"b":1,"b":2}}')[0]?.payload).toEqual(rawJson('{"b":1,"b":2}'))
   })
 
   it('is refused as a whole, with each wrong line named', () => {

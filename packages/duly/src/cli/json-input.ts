@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { type RawJson, rawJson } from '@duly/sdk'
 import { CliError } from './cli-error.js'
 import type { Terminal } from './terminal.js'
 
@@ -6,13 +7,14 @@ import type { Terminal } from './terminal.js'
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
 /**
- * Reads a JSON argument: the text itself, `@file`, or `-` for the standard input.
+ * Reads a JSON argument: the text itself, `@file`, or `-` for the standard input. Its text is kept: a payload goes out as it
+ * was written.
  * @param option its name in messages, e.g. `--payload`
  */
-export async function readJson(option: string, argument: string, terminal: Terminal): Promise<Json> {
+export async function readJson(option: string, argument: string, terminal: Terminal): Promise<RawJson> {
   const text = await readSource(option, argument, terminal)
   try {
-    return JSON.parse(text)
+    return rawJson(text)
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new CliError(

@@ -1,4 +1,4 @@
-import type { AttemptRecord, EventRecord, TaskRecord } from '@duly/sdk'
+import { type AttemptRecord, type EventRecord, rawOf, type TaskRecord } from '@duly/sdk'
 import { facts, table } from './table.js'
 
 /** A task for a reader: what matters at a glance first, then what was asked, then how it ended. */
@@ -19,11 +19,16 @@ export function renderTask(task: TaskRecord): string {
     ['progress', task.progress && `${task.progress.percent} % ${task.progress.note ?? ''}`.trim()],
     ['key', task.idempotencyKey],
     ['tags', task.tags.join(', ')],
-    ['metadata', task.metadata],
-    ['payload', JSON.stringify(task.payload)],
+    ['metadata', task.metadata && exactJson(task, 'metadata')],
+    ['payload', exactJson(task, 'payload')],
     ['error', error && `${error.class}: ${error.message}`],
-    ['result', task.result === null ? null : JSON.stringify(task.result)],
+    ['result', task.result === null ? null : exactJson(task, 'result')],
   ])
+}
+
+/** A value of the user's with the digits and keys that the server told, laid out like JSON.stringify does it. */
+export function exactJson(task: TaskRecord, name: 'payload' | 'result' | 'metadata', indent = 0): string {
+  return rawOf(task)?.member(name)?.format(indent) ?? JSON.stringify(task[name], null, indent)
 }
 
 function statusText(task: TaskRecord): string {
@@ -47,7 +52,7 @@ export function renderAttempts(attempts: readonly AttemptRecord[]): string {
 }
 
 export function renderEvents(events: readonly EventRecord[]): string {
-  if (events.length === 0) return 'No event yet.\n'
+  if (events.length === 0) return 'No events.\n'
   const rows = events.map((event) => [
     instant(event.at),
     event.transition,

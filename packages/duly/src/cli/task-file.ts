@@ -1,9 +1,10 @@
+import { type RawJson, rawJson } from '@duly/sdk'
 import { CliError } from './cli-error.js'
 import { isObject, type Json } from './json-input.js'
 import { problemOfKey } from './task-fields.js'
 
-/** One task of a file: the body of a submission, as the API takes it. */
-export type FileTask = { readonly [key: string]: Json }
+/** One task of a file: the body of a submission, as the API takes it; the payload as it was written. */
+export type FileTask = { readonly [key: string]: Json | RawJson }
 
 const SHOWN_PROBLEMS = 10
 
@@ -34,16 +35,29 @@ export function parseTaskFile(path: string, text: string): readonly FileTask[] {
 
 /** The task, or what is wrong with the line. */
 function parseLine(line: string): FileTask | string {
-  let value: Json
+  let raw: RawJson
   try {
-    value = JSON.parse(line)
+    raw = rawJson(line)
   } catch (error) {
     return `not JSON: ${error instanceof Error ? error.message : String(error)}`
   }
+  const value = raw.value as Json
   if (!isObject(value)) return 'not an object'
   if (value.task_type === undefined) return 'has no "task_type"'
-  const wrong = Object.entries(value).flatMap(([key, field]) => problemOfKey(key, field) ?? [])
-  return wrong.length === 0 ? value : wrong.join(', ')
+  const wrong = [
+    ...repeatedKeys(raw),
+    ...Object.entries(value).flatMap(([key, field]) => problemOfKey(key, field) ?? []),
+  ]
+  if (wrong.length > 0) return wrong.join(', ')
+  const payload = raw.member('payload')
+  return payload === undefined ? value : { ...value, payload }
+}
+
+/** Of a repeated key JSON.parse would take the last; the server refuses it, and so do we. */
+function repeatedKeys(raw: RawJson): readonly string[] {
+  const keys = raw.members().map(([key]) => key)
+  const repeated = new Set(keys.filter((key, index) => keys.indexOf(key) !== index))
+  return [...repeated].map((key) => `key "${key}" more than once`)
 }
 
 function describe(problems: readonly string[]): string {

@@ -1,4 +1,4 @@
-import { Duly } from '@duly/sdk'
+import { Duly, rawOf } from '@duly/sdk'
 import { Command } from 'commander'
 import type { Terminal } from '../cli/terminal.js'
 import { toWireJson } from '../cli/wire-json.js'
@@ -50,7 +50,14 @@ export async function withClient<T>(options: ClientOptions, work: (duly: Duly) =
   }
 }
 
-/** Prints a value: as the API states it with `--json`, else as text. */
+/**
+ * Prints a value: with `--json` as the API states it, what the server answered with its very numbers; else as text.
+ */
 export function print<T>(context: Context, options: CommonOptions, value: T, render: (value: T) => string): void {
-  context.terminal.out(options.json ? `${JSON.stringify(toWireJson(value), null, 2)}\n` : render(value))
+  context.terminal.out(options.json ? `${jsonOf(value)}\n` : render(value))
+}
+
+function jsonOf(value: unknown): string {
+  const raw = typeof value === 'object' && value !== null ? rawOf(value) : undefined
+  return raw?.format(2) ?? JSON.stringify(toWireJson(value), null, 2)
 }

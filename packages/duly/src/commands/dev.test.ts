@@ -62,6 +62,15 @@ describe('a task, from the command line to the example worker and back', () => {
     expect(shown.out).toMatch(/status +SUCCEEDED\n[\s\S]*attempts +3 \(2 failed, 0 lost\)/)
   })
 
+  it('has a trail from its submission on, also when all went well at once', async () => {
+    const trailOf = async (id: string) =>
+      (await task('events', id)).out.split('\n').flatMap((line) => line.split(/ {2,}/)[1] ?? [])
+    const done = JSON.parse((await task('submit', 'hash_file', '--wait', '--json')).out)
+    expect(await trailOf(done.task_id)).toEqual(['TRANSITION', 'submit', 'claim', 'succeed'])
+    const later = JSON.parse((await task('submit', 'hash_file', '--delay', '1h', '--json')).out)
+    expect(await trailOf(later.task_id)).toEqual(['TRANSITION', 'submit'])
+  })
+
   it('takes every field from flags', async () => {
     const flags = [
       '--priority',
@@ -129,6 +138,39 @@ describe('a task, from the command line to the example worker and back', () => {
     const second = await task('submit', 'send_email', ...key)
     expect(second.out).toContain(`${first.task_id}  SCHEDULED  (submitted before, with the same key)`)
     expect((await task('submit', 'send_email', ...key, '--priority', 'low')).code).toBe(5)
+  })
+})
+
+describe('a payload', () => {
+  const LATER = ['--delay', '1h', '--json']
+  const EXACT = '{"z":12345678901234567890,"a":[1.0,-0,1E2,0.1000],"m":{"2":1,"1":2}}'
+
+  it('is stored and shown as it was written', async () => {
+    const { task_id: id } = JSON.parse((await task('submit', 'sums', '--payload', EXACT, ...LATER)).out)
+    expect((await task('get', id)).out).toContain(`payload    ${EXACT}\n`)
+    const shown = await task('get', id, '--json')
+    expect(shown.out.replaceAll(/\s/g, '')).toContain(`"payload":${EXACT}`)
+    expect(shown.out).toMatch(/^\{\n {2}"task_id": "task-/)
+    expect((await task('submit', 'sums', '--payload', '12345678901234567890', '--delay', '1h')).code).toBe(0)
+  })
+
+  it('of a file too', async () => {
+    const file = join(folder, 'exact.jsonl')
+    const key = 'exact-1'
+    await writeFile(file, `{"payload": ${EXACT}, "task_type":"sums","delay_seconds":3600,"idempotency_key":"${key}"}\n`)
+    expect((await task('submit', '--file', file)).code).toBe(0)
+    const again = await task('submit', 'sums', '--payload', EXACT, '--idempotency-key', key, '--delay', '1h', '--json')
+    const { task_id: id, replayed } = JSON.parse(again.out)
+    expect(replayed).toBe(true)
+    expect((await task('get', id)).out).toContain(`payload    ${EXACT}\n`)
+  })
+
+  it.each(['{"a":1e400}', '{"a":1,"a":2}'])('that the server refuses is told: %s', async (text) => {
+    const one = await task('submit', 'sums', '--payload', text)
+    expect(one).toMatchObject({ code: 2, out: '', err: expect.stringContaining('payload') })
+    const file = join(folder, 'refused.jsonl')
+    await writeFile(file, `{"task_type":"sums","payload":${text}}\n`)
+    expect(await task('submit', '--file', file)).toMatchObject({ code: 2, err: expect.stringContaining('payload') })
   })
 })
 

@@ -1,12 +1,14 @@
-import type { Duly, TaskRecord } from '@duly/sdk'
+import type { Duly, RawJson, TaskRecord } from '@duly/sdk'
 import type { Command } from 'commander'
 import { CliError } from '../cli/cli-error.js'
 import { exitCode } from '../cli/exit-codes.js'
 import { isObject, type Json, readInputFile, readJson } from '../cli/json-input.js'
+import { exactJson } from '../cli/render.js'
 import { parseSeconds } from '../cli/seconds.js'
 import { cell } from '../cli/table.js'
 import { type TaskField, taskFields, toBatchItem } from '../cli/task-fields.js'
 import { type FileTask, parseTaskFile } from '../cli/task-file.js'
+import type { Terminal } from '../cli/terminal.js'
 import { type ClientOptions, type Context, clientCommand, print, withClient } from './command.js'
 import { submitFile } from './submit-file.js'
 
@@ -77,25 +79,29 @@ async function submitFromFile(
 
 /** The body that the flags state. */
 async function taskFromFlags(type: string, flags: SubmitFlags, { terminal }: Context): Promise<FileTask> {
-  const task: Record<string, Json> = { task_type: type }
+  const task: Record<string, Json | RawJson> = { task_type: type }
   if (flags.payload !== undefined) task.payload = await readJson('--payload', flags.payload, terminal)
   for (const field of taskFields) {
     const text = flags[optionName(field)]
     if (text !== undefined)
       task[field.key] =
-        field.kind === 'json' ? await readJson(field.flag, String(text), terminal) : flagValue(field, text)
+        field.kind === 'json' ? await readValue(field.flag, String(text), terminal) : flagValue(field, text)
   }
   const { tenant, correlationId } = flags
   if (tenant === undefined && correlationId === undefined) return task
-  const metadata = task.metadata !== undefined && isObject(task.metadata) ? task.metadata : {}
+  const given = task.metadata as Json | undefined
   return {
     ...task,
     metadata: {
-      ...metadata,
+      ...(given !== undefined && isObject(given) ? given : {}),
       ...(tenant === undefined ? {} : { tenant_id: tenant }),
       ...(correlationId === undefined ? {} : { correlation_id: correlationId }),
     },
   }
+}
+
+async function readValue(option: string, argument: string, terminal: Terminal): Promise<Json> {
+  return (await readJson(option, argument, terminal)).value as Json
 }
 
 function flagValue(field: TaskField, text: unknown): Json {
@@ -141,5 +147,5 @@ function showOutcome({ terminal }: Context, record: TaskRecord): void {
   const took = record.durationMs === null ? '' : ` in ${record.durationMs} ms`
   const why = record.error === null ? record.reason : `${record.error.class}: ${record.error.message}`
   terminal.err(`${record.id} ${record.status}${took}${tries}${why === null ? '' : `: ${cell(why)}`}\n`)
-  if (record.status === 'SUCCEEDED') terminal.out(`${JSON.stringify(record.result, null, 2)}\n`)
+  if (record.status === 'SUCCEEDED') terminal.out(`${exactJson(record, 'result', 2)}\n`)
 }
