@@ -1,0 +1,40 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, it, onTestFinished } from 'vitest'
+import { cli } from '../testing/captured-cli.js'
+
+const PAYLOAD = '{"z":12345678901234567890,"a":-0}'
+const RESULT = '{"sum":1e400,"n":[1.0,98765432109876543210]}'
+const COUNTS = '"attempts":1,"failures":0,"crashes":0,"tags":[],"error":null,"reason":null,"duration_ms":5'
+const RECORD = `{"task_id":"task-1","status":"SUCCEEDED","payload":${PAYLOAD},"result":${RESULT},${COUNTS}}`
+
+/** The address of a server that accepts one task and tells that it is done; of any list, one item. */
+async function finishedTask(): Promise<string> {
+  const server = createServer((request, response) => {
+    const isList = /(attempts|events)$/.test(request.url ?? '')
+    response.writeHead(request.method === 'POST' ? 202 : 200, { 'content-type': 'application/json' })
+    response.end(isList ? `{"items":[{"detail":${RESULT}}],"next_cursor":null}` : RECORD)
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const compact = (text: string) => text.replaceAll(/\s/g, '')
+
+it("shows a task's payload and result with the digits that the server told", async () => {
+  const at = ['--url', await finishedTask()]
+  const { out } = await cli(['task', 'get', 'task-1', ...at])
+  expect(out).toContain(`payload   ${PAYLOAD}\n`)
+  expect(out).toContain(`result    ${RESULT}\n`)
+  expect(compact((await cli(['task', 'get', 'task-1', '--json', ...at])).out)).toBe(RECORD)
+  const submit = ['task', 'submit', 'sums', '--wait', ...at]
+  expect(compact((await cli(submit)).out)).toBe(RESULT)
+  expect(compact((await cli([...submit, '--json'])).out)).toBe(RECORD)
+})
+
+it.each(['attempts', 'events'])('shows the %s of a task as JSON with the digits that the server told', async (list) => {
+  const { out } = await cli(['task', list, 'task-1', '--json', '--url', await finishedTask()])
+  expect(compact(out)).toBe(`[{"detail":${RESULT}}]`)
+})
