@@ -116,7 +116,7 @@ function parse(kind: SettingKind, text: string): SettingValue | Error {
     case 'integer':
     case 'seconds': {
       const value = Number(text)
-      const isWhole = kind.type === 'seconds' || Number.isInteger(value)
+      const isWhole = kind.type === 'seconds' || /^\d+$/.test(text.trim())
       if (text.trim() !== '' && isWhole && value >= kind.min && value <= kind.max) return value
       return new Error(
         `must be ${kind.type === 'integer' ? 'a whole number' : 'seconds'} from ${kind.min} to ${kind.max}`,
