@@ -37,7 +37,10 @@ export async function bench(args: readonly string[], place: Place): Promise<void
   const date = new Date().toISOString()
   const file = join(options.out, `${date.slice(0, 10)}-${place.commit?.replace('+', '-changed') ?? 'unknown'}.json`)
   mkdirSync(options.out, { recursive: true })
-  writeFileSync(file, `${JSON.stringify({ date, ...place, postgres, options, summary, runs: results }, null, 2)}\n`)
+  writeFileSync(
+    file,
+    `${JSON.stringify({ date, ...place, postgres, options: { ...options, out: undefined }, summary, runs: results }, null, 2)}\n`,
+  )
   console.log(`Result kept in ${file}`)
 }
 

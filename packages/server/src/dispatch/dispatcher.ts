@@ -1,4 +1,4 @@
-import { type Clock, DulyError, type Lane, type Uuid } from '@duly/domain'
+import { type Clock, DulyError, type Lane } from '@duly/domain'
 import type { Logger } from 'pino'
 import { groupBy } from '../base/group-by.js'
 import { randomToken } from '../base/random.js'
@@ -10,6 +10,7 @@ import { LaneDirectory } from './lane-directory.js'
 import { Lookout } from './lookout.js'
 import { Planner } from './planner.js'
 import type { Profile } from './profile.js'
+import type { Reservation } from './reservation.js'
 import type { OpenPoll, SessionState } from './session-state.js'
 import type { Sessions } from './sessions.js'
 import { countBySession, spread } from './slots.js'
@@ -24,14 +25,6 @@ export interface DispatcherOptions {
   readonly onTaken: (tasks: readonly TakenTask[], tookMs: number) => void
   /** Gives back tasks that were handed to a worker which did not poll for them. */
   readonly giveBack: (state: SessionState, tasks: readonly TakenTask[]) => Promise<void>
-}
-
-/** A waiting worker's slot, kept for a task that is being committed. */
-export interface Reservation {
-  readonly session: Uuid
-  readonly token: bigint
-  /** The commit's word: the task as it was handed off, or null when it was not. */
-  settle(task: TakenTask | null): void
 }
 
 /** The most tasks of one claim. */

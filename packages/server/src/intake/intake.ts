@@ -1,6 +1,6 @@
 import { type Clock, DulyError, type IdMinter, partitionOf, partitionOfKey, type Uuid } from '@duly/domain'
 import { Batcher } from '../base/batcher.js'
-import type { Reservation } from '../dispatch/dispatcher.js'
+import type { Reservation } from '../dispatch/reservation.js'
 import type { NewTask, Submitted } from '../model.js'
 import type { TakenTask } from '../queue/port.js'
 import type { MintedTask, PlacedTask } from '../store/intake-store.js'

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createDatabase } from '../../../../tests/support/database.js'
-import type { Reservation } from '../dispatch/dispatcher.js'
+import type { Reservation } from '../dispatch/reservation.js'
 import type { NewTask } from '../model.js'
 import type { TakenTask } from '../queue/port.js'
 import { expectSound, openRow } from '../testing/facts.js'

@@ -1,5 +1,5 @@
 import type { Clock, Uuid } from '@duly/domain'
-import type { Reservation } from '../dispatch/dispatcher.js'
+import type { Reservation } from '../dispatch/reservation.js'
 import type { DueTimer, Promoted, TimerStore } from '../store/timer-store.js'
 import { TimerHeap } from './timer-heap.js'
 
