@@ -30,6 +30,9 @@ export interface LoopPorts {
   start(attempt: Attempt): void
   /** Tells the server the highest grant number received until it has it; false when the session ended before. */
   confirm(): Promise<boolean>
+  /** Whether handlers wrote something that has to leave before their outcomes, and its sending. */
+  owes(): boolean
+  flush(): Promise<void>
   settled(answer: WireExchangeAnswer): void
   /** Reports that nobody will take. */
   abandoned(load: readonly Report[], error: Error): void
@@ -191,6 +194,7 @@ export class ExchangeLoop {
     const waitMs = ask === null ? 0 : this.#ports.pollWaitMs
     const signal = ask === null ? this.#session.ended : this.#polls.signal
     try {
+      if (load.length > 0 && this.#ports.owes()) await this.#ports.flush()
       const options = { waitMs, signal, onSent }
       const answer = ((await this.#ports.api.call(this.#session.id, name, body, options)) ?? {}) as WireExchangeAnswer
       this.#backoff.reset()

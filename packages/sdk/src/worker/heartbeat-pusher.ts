@@ -9,6 +9,9 @@ import type { WireInstructions } from './wire.js'
 /** Progress and log lines gather this long before they travel, ms. */
 const GATHER_MS = 200
 
+/** Longest that outcomes wait for what their handlers wrote, ms. */
+const FLUSH_WITHIN_MS = 1_000
+
 /** Log lines kept for sending; more are dropped, the newest first. */
 const MAX_LOG_LINES = 1_000
 
@@ -44,7 +47,7 @@ export class HeartbeatPusher {
   #logs: object[] = []
   /** Until the server refuses them. */
   #takesLogs = true
-  #isPushing = false
+  #pushing: Promise<void> | null = null
   #gathering: NodeJS.Timeout | null = null
 
   constructor(session: Session, ports: PusherPorts) {
@@ -100,6 +103,19 @@ export class HeartbeatPusher {
     })
   }
 
+  /** Something that handlers wrote has not been sent yet. */
+  get owes(): boolean {
+    return this.#hasNews() || this.#pushing !== null
+  }
+
+  /**
+   * Sends what handlers wrote before their outcomes leave: once an attempt is reported, its lease takes no more lines. Waits
+   * for at most a second; an outcome matters more than its log.
+   */
+  async flush(): Promise<void> {
+    await Promise.race([this.#push(), pause(FLUSH_WITHIN_MS, this.#session.ended).catch(() => {})])
+  }
+
   #gather(): void {
     if (this.#gathering !== null || this.#session.ended.aborted) return
     this.#gathering = setTimeout(() => {
@@ -108,15 +124,20 @@ export class HeartbeatPusher {
     }, GATHER_MS)
   }
 
-  async #push(): Promise<void> {
-    if (this.#isPushing) return
-    this.#isPushing = true
+  /** Resolves when all that was written is sent, or the session has ended. */
+  #push(): Promise<void> {
+    this.#pushing ??= this.#pushAll().finally(() => {
+      this.#pushing = null
+    })
+    return this.#pushing
+  }
+
+  async #pushAll(): Promise<void> {
     while (!this.#session.ended.aborted && this.#hasNews()) {
       const isTaken = (await this.#pushState()) && (await this.#pushLogs())
       if (isTaken) this.#backoff.reset()
       else await pause(this.#backoff.next(), this.#session.ended).catch(() => {})
     }
-    this.#isPushing = false
   }
 
   #hasNews(): boolean {

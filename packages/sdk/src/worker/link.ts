@@ -49,6 +49,8 @@ export class Link {
       accept: (grants) => this.#accept(grants),
       start: (attempt) => runner.start(attempt),
       confirm: () => this.pusher.confirm(),
+      owes: () => this.pusher.owes,
+      flush: () => this.pusher.flush(),
       settled: (answer) => this.#settled(answer),
       abandoned: (load, error) => {
         for (const { taskId } of load) ports.trouble(new Error(`no report of ${taskId} was accepted`, { cause: error }))
