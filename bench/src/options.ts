@@ -40,7 +40,7 @@ export const usage = `Usage: npm run bench -- [options]
   --batches-in-flight <n>   default 2
   --rate <n>                submissions a second of the latency line, default 500
   --seconds <n>             its length, default 10
-  --slots <n>               of the worker, default 200
+  --slots <n>               of the worker, default 500
   --seed <n>
   --out <folder>            default bench/results
   --small                   only shows that it runs: a few hundred tasks, one run, no result kept
@@ -87,7 +87,7 @@ export function parseOptions(args: readonly string[], defaultOut: string): Optio
     batchesInFlight: number('batches-in-flight', 2),
     rate: number('rate', small ? 100 : 500),
     seconds: number('seconds', small ? 1 : 10),
-    slots: number('slots', 200),
+    slots: number('slots', 500),
     payloadBytes: 2_048,
     seed: number('seed', 1),
     profile,
