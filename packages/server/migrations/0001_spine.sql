@@ -99,7 +99,7 @@ create table open_tasks (
       else true
     end)
 ) with (
-  -- the only table whose rows die fast: clean it all the time, but in steps (at full speed it held up starts for 90 ms)
+  -- the only table whose rows die fast: clean it all the time, but in steps that leave the cores to the work
   autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
   autovacuum_vacuum_insert_scale_factor = 0.2, autovacuum_analyze_scale_factor = 0.2,
   autovacuum_vacuum_cost_delay = 1
