@@ -1,4 +1,4 @@
-import { DulyError, encodeId, type FieldError, timestampMsOf, type Uuid } from '@duly/domain'
+import { DulyError, encodeId, type FieldError, type TaskStatus, timestampMsOf, type Uuid } from '@duly/domain'
 import type { NewTask, Submitted } from '../model.js'
 import { type Connection, type Database, UnsettledOutcome } from '../store/database.js'
 import { asDulyError, faultKind, isUnknownOutcome } from '../store/faults.js'
@@ -179,7 +179,7 @@ export class Committer {
     const results = rows.map((row): Submitted | Error => {
       const task = byId.get(row.id)
       // in a group with keys a row that is missing had lost its key; asked again, it is answered by the holder
-      return task ? { ...task, replayed: false } : keyVanished()
+      return task ? { ...task, status: toldStatus(task.status), replayed: false } : keyVanished()
     })
     return { results, placed: [] }
   }
@@ -192,14 +192,16 @@ function resultsOf(rows: readonly MintedTask[], placed: readonly PlacedTask[]): 
     if (!place) return keyVanished()
     return {
       id: row.id,
-      // a task that was handed off at once was PENDING first, as far as its submitter is concerned
-      status: place.status === 'RUNNING' ? 'PENDING' : place.status,
+      status: toldStatus(place.status),
       scheduledAtMs: place.dueAtMs ?? row.task.scheduledAtMs,
       createdAtMs: place.createdAtMs,
       replayed: false,
     }
   })
 }
+
+/** What a submitter is told: a task that was handed off at once was PENDING first. */
+const toldStatus = (status: TaskStatus): TaskStatus => (status === 'RUNNING' ? 'PENDING' : status)
 
 const keyOf = (tenant: string, key: string): string => `${tenant.length} ${tenant} ${key}`
 

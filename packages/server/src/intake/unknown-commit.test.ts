@@ -1,15 +1,25 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { expectSound } from '../testing/facts.js'
+import type { Reservation } from '../dispatch/reservation.js'
+import { expectSound, openRow } from '../testing/facts.js'
 import { startTcpProxy, type TcpProxy } from '../testing/tcp-proxy.js'
 import { keyed, newTask, openTestNode, openTestStore, type TestNode } from '../testing/test-node.js'
 
 let store: Awaited<ReturnType<typeof openTestStore>>
 let proxy: TcpProxy
 let node: TestNode
+let nextReservation: Reservation | null = null
 beforeAll(async () => {
   store = await openTestStore()
   proxy = await startTcpProxy(store.url)
-  node = await openTestNode(store.url, { number: 1, through: proxy.url })
+  node = await openTestNode(store.url, {
+    number: 1,
+    through: proxy.url,
+    reserve: () => {
+      const reservation = nextReservation
+      nextReservation = null
+      return reservation
+    },
+  })
   await node.intake.submit(newTask())
 })
 afterEach(() => expectSound(store.node))
@@ -89,6 +99,16 @@ test('strangers in the group whose answer was lost are all answered', async () =
   await cut
   expect(new Set(answers.map(({ id }) => id)).size).toBe(50)
   expect(await countIn('crowd')).toBe(50)
+})
+
+test('a task that was handed off in the commit whose answer was lost is PENDING to its submitter, as ever', async () => {
+  const worker = await node.worker()
+  nextReservation = { session: worker.row.id, token: 4711n, settle: () => {} }
+  const cut = proxy.cut('answer', 'insert_tasks')
+  const answer = await node.intake.submit(newTask({ queue: 'handed' }))
+  await cut
+  expect(await openRow(node, answer.id)).toMatchObject({ status: 'RUNNING', session: worker.row.id })
+  expect(answer).toMatchObject({ status: 'PENDING', replayed: false })
 })
 
 test('a COMMIT that is answered with ROLLBACK has failed', async () => {
