@@ -1,3 +1,4 @@
+export * from './access.js'
 export * from './clock.js'
 export * from './errors.js'
 export * from './id-minter.js'

@@ -1,5 +1,5 @@
 import { type ApiRoute, apiRoutes, type OperationId } from '@duly/contract'
-import { DulyError, decodeId, type FieldError, type Uuid } from '@duly/domain'
+import { type Caller, DulyError, decodeId, type FieldError, openCaller, type Uuid } from '@duly/domain'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 import type { ApiContext } from './context.js'
@@ -27,6 +27,8 @@ export interface Input<Id extends OperationId> {
   /** The body as the client wrote it, and the parts of it that were kept as text. */
   readonly text: string
   readonly captures: Captures
+  /** Who calls, allowed to use this route. */
+  readonly caller: Caller
   readonly request: FastifyRequest
   readonly reply: FastifyReply
 }
@@ -64,7 +66,7 @@ export function mount<Id extends OperationId>(
     bodyLimit: route.bodyLimit === 'batch' ? context.config.batchBodyMaxBytes : context.config.singleBodyMaxBytes,
     handler: async (request, reply) => {
       const parts = reader.read(request)
-      const answer = await options.handle({ ...parts, request, reply } as Input<Id>)
+      const answer = await options.handle({ ...parts, caller: openCaller, request, reply } as Input<Id>)
       return send(reply, answer)
     },
   })

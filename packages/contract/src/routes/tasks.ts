@@ -1,0 +1,104 @@
+import type { ErrorCode } from '@duly/domain'
+import { closed } from '../common.js'
+import * as tasks from '../tasks.js'
+import { type ApiRouteGroup, apiBase } from './route.js'
+
+const task = { tag: 'tasks', params: tasks.TaskParams } as const
+const submit: readonly ErrorCode[] = [
+  'idempotency_conflict',
+  'too_large',
+  'rate_limited',
+  'queue_full',
+  'commit_unknown',
+]
+const replayed = { 'Idempotency-Replayed': 'true when an earlier submission made the task' }
+
+export const taskRoutes = {
+  submitTask: {
+    method: 'POST',
+    path: `${apiBase}/tasks`,
+    tag: 'tasks',
+    summary: 'Submit a task',
+    scope: 'submit',
+    description: 'The answer comes after the commit: an accepted task is never lost.',
+    headers: tasks.TaskHeaders,
+    body: tasks.SubmitTask,
+    bodyLimit: 'single',
+    responses: {
+      202: { description: 'Accepted: a new task.', schema: tasks.SubmittedTask },
+      200: {
+        description: 'The same key and the same request made this task before.',
+        schema: tasks.SubmittedTask,
+        headers: replayed,
+      },
+    },
+    problems: submit,
+  },
+  submitBatch: {
+    method: 'POST',
+    path: `${apiBase}/tasks/batch`,
+    tag: 'tasks',
+    summary: 'Submit up to 10,000 tasks, all or none',
+    scope: 'submit',
+    headers: closed({ traceparent: tasks.TaskHeaders.properties.traceparent }),
+    body: tasks.SubmitBatch,
+    bodyLimit: 'batch',
+    responses: {
+      202: { description: 'Accepted, in the order given.', schema: tasks.SubmittedBatch },
+      200: { description: 'All of them were replays.', schema: tasks.SubmittedBatch, headers: replayed },
+    },
+    problems: [...submit, 'batch_spans_shards'],
+  },
+  getTask: {
+    ...task,
+    method: 'GET',
+    path: `${apiBase}/tasks/{task_id}`,
+    summary: 'Read a task',
+    scope: 'read',
+    description: 'With `wait_seconds` the answer is held until the task has ended, at most that long.',
+    query: tasks.TaskQuery,
+    responses: { 200: { description: 'The whole record.', schema: tasks.Task } },
+    problems: ['not_found'],
+  },
+  cancelTask: {
+    ...task,
+    method: 'POST',
+    path: `${apiBase}/tasks/{task_id}/cancel`,
+    summary: 'Cancel a task',
+    scope: 'submit',
+    description: 'A waiting task is CANCELLED at once. A running one is marked and its worker is told.',
+    responses: {
+      200: { description: 'CANCELLED.', schema: tasks.CancelledTask },
+      202: { description: 'RUNNING and marked.', schema: tasks.CancelledTask },
+    },
+    problems: ['not_found', 'wrong_state'],
+  },
+  retryTask: {
+    ...task,
+    method: 'POST',
+    path: `${apiBase}/tasks/{task_id}/retry`,
+    summary: 'Run a finished task again',
+    scope: 'submit',
+    description: 'FAILED, DEAD and CANCELLED tasks become PENDING with their retries restored.',
+    responses: { 200: { description: 'The record as it stands now.', schema: tasks.Task } },
+    problems: ['not_found', 'wrong_state'],
+  },
+  listAttempts: {
+    ...task,
+    method: 'GET',
+    path: `${apiBase}/tasks/{task_id}/attempts`,
+    summary: 'List the attempts of a task',
+    scope: 'read',
+    responses: { 200: { description: 'Oldest first.', schema: tasks.AttemptList } },
+    problems: ['not_found'],
+  },
+  listEvents: {
+    ...task,
+    method: 'GET',
+    path: `${apiBase}/tasks/{task_id}/events`,
+    summary: 'List every transition of a task: when, by whom, why',
+    scope: 'read',
+    responses: { 200: { description: 'Oldest first.', schema: tasks.TaskEventList } },
+    problems: ['not_found'],
+  },
+} as const satisfies ApiRouteGroup

@@ -1,0 +1,75 @@
+import * as workers from '../workers.js'
+import { type ApiRouteGroup, apiBase } from './route.js'
+
+const worker = { tag: 'workers', params: workers.WorkerParams } as const
+
+export const workerRoutes = {
+  registerWorker: {
+    method: 'POST',
+    path: `${apiBase}/workers`,
+    tag: 'workers',
+    summary: 'Open a session for a worker',
+    scope: 'work',
+    body: workers.RegisterWorker,
+    bodyLimit: 'single',
+    responses: { 201: { description: 'The session.', schema: workers.WorkerSessionSchema } },
+    problems: [],
+  },
+  pollTasks: {
+    ...worker,
+    method: 'POST',
+    path: `${apiBase}/workers/{worker_id}/poll`,
+    summary: 'Take tasks, waiting for them if there are none',
+    scope: 'work',
+    body: workers.Poll,
+    bodyLimit: 'single',
+    responses: { 200: { description: 'The tasks granted; empty after the wait.', schema: workers.PollAnswer } },
+    problems: ['session_lost'],
+  },
+  reportOutcomes: {
+    ...worker,
+    method: 'POST',
+    path: `${apiBase}/workers/{worker_id}/report`,
+    summary: 'Report how attempts ended',
+    scope: 'work',
+    description: 'Each report is judged alone. Repeated after a lost answer, it is answered alike.',
+    body: workers.ReportRequest,
+    bodyLimit: 'batch',
+    responses: { 200: { description: 'In the order given.', schema: workers.ReportAnswer } },
+    problems: ['session_lost', 'too_large', 'commit_unknown'],
+  },
+  exchange: {
+    ...worker,
+    method: 'POST',
+    path: `${apiBase}/workers/{worker_id}/exchange`,
+    summary: 'Report and poll in one call',
+    scope: 'work',
+    body: workers.Exchange,
+    bodyLimit: 'batch',
+    responses: {
+      200: { description: 'The verdicts on the reports, and the tasks granted.', schema: workers.ExchangeAnswer },
+    },
+    problems: ['session_lost', 'too_large', 'commit_unknown'],
+  },
+  heartbeat: {
+    ...worker,
+    method: 'POST',
+    path: `${apiBase}/workers/{worker_id}/heartbeat`,
+    summary: 'Keep the session and all its leases alive',
+    scope: 'work',
+    description: 'Held open up to `wait_seconds`; answers at once when there is something to say.',
+    body: workers.Heartbeat,
+    bodyLimit: 'batch',
+    responses: { 200: { description: 'What the worker has to do.', schema: workers.HeartbeatAnswer } },
+    problems: ['session_lost', 'too_large'],
+  },
+  leave: {
+    ...worker,
+    method: 'DELETE',
+    path: `${apiBase}/workers/{worker_id}`,
+    summary: 'Close a session',
+    scope: 'work',
+    responses: { 204: { description: 'What it still held goes back.' } },
+    problems: ['session_lost'],
+  },
+} as const satisfies ApiRouteGroup
