@@ -25,7 +25,7 @@ import { exposureProblem, isLoopback, OPEN_WARNING } from './exposure.js'
 import { Health } from './health.js'
 import { joinDeployment, type Membership } from './join.js'
 import { Observers } from './observers.js'
-import { makeStores } from './stores.js'
+import { makeStores, type Stores } from './stores.js'
 import { version } from './version.js'
 
 export interface NodeOptions {
@@ -76,7 +76,8 @@ export async function startNode(config: ServerConfig, options: NodeOptions = {})
   }
 }
 
-interface NodeParts {
+/** The concrete things that a node is made of. */
+export interface NodeParts {
   readonly membership: Membership
   readonly api: FastifyInstance
   readonly health: Health
@@ -88,9 +89,14 @@ interface NodeParts {
   readonly duties: Duties
   readonly signals: Signals
   readonly log: Logger
+  readonly services: Services
+  readonly stores: Stores
+  readonly promoter: Promoter
+  readonly watchdog: Watchdog
 }
 
-function assemble(config: ServerConfig, membership: Membership, log: Logger): NodeParts {
+/** Makes the parts of a node and wires them up; nothing runs yet. */
+export function assemble(config: ServerConfig, membership: Membership, log: Logger): NodeParts {
   const { database, storeClock, minter, number: nodeNumber } = membership
   const stores = makeStores(database, { nodeNumber, graceMs: config.graceMs })
   const metrics = createMetrics()
@@ -220,7 +226,10 @@ function assemble(config: ServerConfig, membership: Membership, log: Logger): No
     },
     others: () => others,
   })
-  return { membership, api, health, dispatcher, sessions, waiters, intake, reports, duties, signals, log }
+  return {
+    ...{ membership, api, health, dispatcher, sessions, waiters, intake, reports, duties, signals, log },
+    ...{ services, stores, promoter, watchdog },
+  }
 }
 
 /** Depths and slots are read when they are scraped. */

@@ -21,6 +21,8 @@ export interface DatabaseOptions {
   readonly applicationName: string
   readonly statementTimeoutMs: number
   readonly onError: (error: Error) => void
+  /** The driver's connection, `pg.Client` unless given. */
+  readonly Client?: new () => pg.Client
 }
 
 /**
@@ -71,6 +73,7 @@ export class Database {
       // a dead network shows only here: the server's own timeout cannot reach us
       query_timeout: options.statementTimeoutMs + 2_000,
       idle_in_transaction_session_timeout: options.statementTimeoutMs,
+      ...(options.Client ? { Client: options.Client } : {}),
     }
     this.#hot = new pg.Pool({ ...shared, max: options.hotConnections, options: hotPlanner, idleTimeoutMillis: 0 })
     this.#general = new pg.Pool({ ...shared, max: options.generalConnections, options: '-c jit=off' })
