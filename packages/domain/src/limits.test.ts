@@ -17,6 +17,8 @@ describe('limits', () => {
       timeoutMaxMs: 7 * day,
       checkpointMaxBytes: 262_144,
       logsMaxBytesPerTask: 1_048_576,
+      jsonMaxDepth: 100,
+      jsonMaxParts: 2_000_000,
     })
     expect(limits.instantMaxMs).toBe(Date.parse('9999-12-31T23:59:59.999Z'))
     expect(limits.delayMaxMs).toBe(Date.parse('2037-01-01') - Date.parse('2027-01-01'))

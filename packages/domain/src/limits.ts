@@ -46,6 +46,8 @@ export const limits = {
   cronTasksMaxPerTenant: 1_000_000,
   /** Levels of arrays and objects in a body, the payload included. */
   jsonMaxDepth: 100,
+  /** Keys and values in a body, together: what a node may have to look at before it answers others again. */
+  jsonMaxParts: 2_000_000,
   /** Error texts of workers are cut to these at character borders. */
   errorClassMaxChars: 200,
   errorMessageMaxBytes: 8 * KiB,

@@ -16,8 +16,8 @@ export interface ScanIssue {
   readonly path: string
   readonly message: string
   readonly position: number
-  /** Well-formed, but more than a request may hold. */
-  readonly isLimit?: boolean
+  /** The code it has alone, when the text is well-formed but holds more than a request may. */
+  readonly limit?: 'invalid_request' | 'too_large'
 }
 
 /** The scan had to stop: the text is not JSON (RFC 8259), or nested too deeply. */

@@ -160,6 +160,15 @@ describe('what JSON.parse hides', () => {
     expect(scanJson('{"a":'.repeat(1_000_000)).fatal?.message).toBe('is nested deeper than 100 levels')
   })
 
+  it('stops at two million keys and values, wherever they stand', () => {
+    const zeros = (count: number) => Array(count).fill(0).join()
+    expect(scanJson(`[${zeros(1_999_999)}]`).fatal).toBeNull()
+    const found = { path: '', limit: 'too_large' }
+    expect(scanJson(`[${zeros(2_000_000)}]`).fatal).toMatchObject(found)
+    const members = Array.from({ length: 1_000_000 }, (_, index) => `"${index}":0`)
+    expect(scanJson(`{${members.join()}}`, planScan([{ path: 'payload', opaque: true }])).fatal).toMatchObject(found)
+  })
+
   it('stops listing after 50 findings', () => {
     const { issues, fatal } = scanJson(`[${Array(1_000).fill('"\\u0000"').join()}]`)
     expect(issues).toHaveLength(50)
@@ -221,7 +230,7 @@ describe('texts that are kept', () => {
   it('stops at the 10,001st item of a list', () => {
     const list = (items: number) => `{"tasks":[${Array(items).fill('{}').join()}]}`
     expect(scanJson(list(10_000), plan).fatal).toBeNull()
-    expect(scanJson(list(10_001), plan).fatal).toMatchObject({ path: 'tasks', isLimit: true })
+    expect(scanJson(list(10_001), plan).fatal).toMatchObject({ path: 'tasks', limit: 'invalid_request' })
   })
 })
 

@@ -12,6 +12,9 @@ export const MAX_NESTING = limits.jsonMaxDepth
 /** Items that a list with captures may have (a batch's tasks); beyond it the rest is not even read. */
 const MAX_ITEMS = limits.batchMaxItems
 
+/** Keys and values of a body: a hostile one of 64 MiB could hold 30 million, and hold up everybody while it is read. */
+const MAX_PARTS = limits.jsonMaxParts
+
 /** After this many findings the scan stops: the client has enough to work on, and an attacker gets no long answer. */
 const MAX_ISSUES = 50
 
@@ -77,6 +80,7 @@ class Scanner extends JsonLexer {
   readonly #captures: Captures
   readonly #issues: ScanIssue[] = []
   #depth = 0
+  #parts = 0
   readonly #node: (CaptureNode | null)[] = [null]
   /** Capture node and start of the value that is being read. */
   #valueNode: CaptureNode | null
@@ -113,6 +117,7 @@ class Scanner extends JsonLexer {
   #value(): State {
     const code = this.skipSpace()
     this.#start = this.at
+    if (++this.#parts > MAX_PARTS) this.#tooLarge()
     if (code === QUOTE) this.string()
     else if (code === OPEN_BRACE) return this.#open(OBJECT)
     else if (code === OPEN_BRACKET) return this.#open(ARRAY)
@@ -151,6 +156,7 @@ class Scanner extends JsonLexer {
   #key(): State {
     const depth = this.#depth
     frameKeyStart[depth] = -1
+    this.#parts++
     if (this.skipSpace() !== QUOTE) this.fail('lacks a key in double quotes')
     const start = this.at + 1
     this.string()
@@ -189,7 +195,12 @@ class Scanner extends JsonLexer {
   #tooMany(): never {
     const path = this.#path().replace(/\[\d+\]$/, '')
     const message = `has more than ${MAX_ITEMS} items`
-    throw new JsonTextError({ path, message, position: this.at, isLimit: true })
+    throw new JsonTextError({ path, message, position: this.at, limit: 'invalid_request' })
+  }
+
+  #tooLarge(): never {
+    const message = `holds more than ${MAX_PARTS} keys and values; send it in parts`
+    throw new JsonTextError({ path: '', message, position: this.at, limit: 'too_large' })
   }
 
   #captured(start: number): void {

@@ -15,7 +15,7 @@ export interface ReadBody {
 
 /** A finding with the code it has alone. */
 export interface TextError extends FieldError {
-  readonly code: 'invalid_json' | 'invalid_request'
+  readonly code: 'invalid_json' | 'invalid_request' | 'too_large'
 }
 
 export type BodyReading =
@@ -23,10 +23,10 @@ export type BodyReading =
   /** Not JSON at all, or not UTF-8: there is nothing more to look at. */
   | { readonly ok: false; readonly errors: readonly TextError[] }
 
-const positioned = ({ path, message, position, isLimit }: ScanIssue): TextError => ({
+const positioned = ({ path, message, position, limit }: ScanIssue): TextError => ({
   path,
   message: `${message} (at character ${position})`,
-  code: isLimit ? 'invalid_request' : 'invalid_json',
+  code: limit ?? 'invalid_json',
 })
 
 /**
