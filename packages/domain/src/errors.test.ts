@@ -15,20 +15,22 @@ describe('the error catalogue', () => {
       403: ['forbidden'],
       404: ['not_found'],
       405: ['method_not_allowed'],
+      408: ['request_timeout'],
       409: ['wrong_state', 'session_lost', 'lease_lost', 'idempotency_conflict'],
       413: ['too_large'],
       415: ['unsupported_media_type'],
       422: ['unprocessable'],
       429: ['rate_limited'],
+      431: ['headers_too_large'],
       500: ['internal'],
       503: ['store_unavailable', 'commit_unknown', 'queue_full', 'shutting_down'],
     })
   })
 
-  it('calls retryable what may pass by itself: 429 and 5xx', () => {
+  it('calls retryable what may pass by itself: 408, 429 and 5xx', () => {
     for (const code of errorCodes) {
       const { status, retryable } = errorCatalogue[code]
-      expect(retryable, code).toBe(status === 429 || status >= 500)
+      expect(retryable, code).toBe(status === 408 || status === 429 || status >= 500)
     }
   })
 })

@@ -58,6 +58,12 @@ export const errorCatalogue = {
     retryable: false,
     doc: 'The path exists, but not with this method.',
   },
+  request_timeout: {
+    status: 408,
+    title: 'Request too slow',
+    retryable: true,
+    doc: 'The request did not arrive in time: 10 s for its headers, 30 s for the whole. The connection is closed.',
+  },
   wrong_state: {
     status: 409,
     title: 'Not possible in this state',
@@ -86,7 +92,7 @@ export const errorCatalogue = {
     status: 413,
     title: 'Too large',
     retryable: false,
-    doc: 'The body, the payload or the result is over its limit.',
+    doc: 'The body, the payload or the result is over its limit, or the body holds more than 2,000,000 keys and values.',
   },
   unsupported_media_type: {
     status: 415,
@@ -105,6 +111,12 @@ export const errorCatalogue = {
     title: 'Too many submissions',
     retryable: true,
     doc: 'The submission rate of the tenant is exceeded. Repeat after Retry-After.',
+  },
+  headers_too_large: {
+    status: 431,
+    title: 'Headers too large',
+    retryable: false,
+    doc: 'The address and the headers of the request are over 16 KiB together. The connection is closed.',
   },
   internal: {
     status: 500,

@@ -1,10 +1,10 @@
-import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Services } from '../model.js'
 import type { Logger } from '../telemetry/logger.js'
 import type { Metrics } from '../telemetry/metrics.js'
 import { type ApiConfig, resolveApiConfig } from './config.js'
 import type { ApiContext } from './context.js'
+import { refuseClient } from './plugins/client-errors.js'
 import { registerHttpMetrics } from './plugins/http-metrics.js'
 import { registerJsonBody } from './plugins/json-body.js'
 import { registerLifecycle } from './plugins/lifecycle.js'
@@ -39,7 +39,7 @@ export function buildApi({ services, config = {}, logger, metrics }: ApiParts): 
     connectionTimeout: 0,
     http: { headersTimeout: resolved.headersTimeoutMs, connectionsCheckingInterval: resolved.connectionsCheckMs },
     routerOptions: { maxParamLength: 300 },
-    clientErrorHandler: refuseClient,
+    clientErrorHandler: (error, socket) => refuseClient(context, error, socket),
     frameworkErrors: (error, request, reply) => sendProblem(context, error, request, reply),
   })
   app.server.maxConnections = resolved.maxConnections
@@ -50,16 +50,4 @@ export function buildApi({ services, config = {}, logger, metrics }: ApiParts): 
   registerHttpMetrics(app, context)
   for (const register of [registerTasks, registerQueues, registerWorkers, registerSystem]) register(app, context)
   return app
-}
-
-/** What never became a request: malformed HTTP, headers too large or too slow. There is nothing to say but the status. */
-function refuseClient(error: Error & { readonly code?: string }, socket: Socket): void {
-  if (!socket.writable) socket.destroy()
-  else socket.end(`HTTP/1.1 ${clientErrorStatus(error.code)}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`)
-}
-
-function clientErrorStatus(code: string | undefined): string {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return '408 Request Timeout'
-  if (code === 'HPE_HEADER_OVERFLOW') return '431 Request Header Fields Too Large'
-  return '400 Bad Request'
 }

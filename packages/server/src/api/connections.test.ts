@@ -1,7 +1,9 @@
 import { connect, type Socket } from 'node:net'
+import { Problem } from '@duly/contract'
 import { encodeId } from '@duly/domain'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type TestApi, testApi } from './test-support/test-api.js'
+import { compileValidator } from './validate.js'
 
 const apis: TestApi[] = []
 afterEach(async () => {
@@ -37,6 +39,17 @@ async function dial(api: TestApi) {
       look()
     })
   return { url, socket, closed, until, send: (text: string | Buffer) => socket.write(text) }
+}
+
+/** The problem document of a whole answer, with what its head promises checked. */
+function problemIn(answer: string): Record<string, unknown> {
+  const [head = '', body = ''] = answer.split('\r\n\r\n')
+  const problem = JSON.parse(body)
+  expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${problem.status} `))
+  expect(head.toLowerCase()).toContain('content-type: application/problem+json')
+  expect(head.toLowerCase()).toContain(`x-request-id: ${problem.request_id}`)
+  expect(compileValidator(Problem)(problem)).toEqual([])
+  return problem
 }
 
 describe('bodies over the limit', () => {
@@ -80,14 +93,41 @@ describe('slow and broken clients', () => {
     const api = started({ headersTimeoutMs: 100, requestTimeoutMs: 200, connectionsCheckMs: 50 })
     const { send, closed } = await dial(api)
     send('POST /api/v1/tasks HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{"task')
-    expect(await closed).toMatch(/^HTTP\/1\.1 408 /)
+    expect(problemIn(await closed)).toMatchObject({ status: 408, code: 'request_timeout' })
     expect(api.services.submitted).toEqual([])
   })
 
   it('get 400 for what is not HTTP', async () => {
     const { send, closed } = await dial(started())
     send('hello\r\n\r\n')
-    expect(await closed).toBe('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n')
+    expect(problemIn(await closed)).toMatchObject({ status: 400, code: 'invalid_request', title: 'Invalid request' })
+  })
+
+  it('get 431 for headers that are too large', async () => {
+    const { send, closed } = await dial(started())
+    send(`GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(17_000)}\r\n\r\n`)
+    expect(problemIn(await closed)).toMatchObject({ status: 431, code: 'headers_too_large' })
+  })
+
+  it('get 400 after an answer that was good, and the two are told apart', async () => {
+    const { send, until, closed } = await dial(started())
+    send('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+    await until('"ok"')
+    send('what?\r\n\r\n')
+    const answers = await closed
+    expect(problemIn(answers.slice(answers.lastIndexOf('HTTP/1.1')))).toMatchObject({ status: 400 })
+  })
+
+  it('are no error of ours when they leave in the middle of a body', async () => {
+    const api = started()
+    const { send, socket, until } = await dial(api)
+    send('POST /api/v1/tasks HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n')
+    send('Expect: 100-continue\r\n\r\n{"task')
+    await until('100 Continue')
+    socket.destroy()
+    while (!api.log.some((line) => line.includes('went away before'))) await new Promise(setImmediate)
+    expect(api.log.filter((line) => !line.includes('"level":"debug"'))).toEqual([])
+    expect(api.services.submitted).toEqual([])
   })
 
   it('get their answers in order when they pipeline', async () => {

@@ -6,8 +6,10 @@ import { problemOf, retryAfterOf, toDulyError } from '../problem.js'
 
 /** Answers with a problem document. Faults of ours are logged with their request id and show nothing of their inside. */
 export function sendProblem(context: ApiContext, thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const { error, unexpected } = toDulyError(thrown)
-  if (unexpected) {
+  const { error, unexpected } = hasLeft(request) ? clientLeft : toDulyError(thrown)
+  if (error === clientLeft.error) {
+    context.logger.debug({ request_id: request.id, method: request.method }, error.message)
+  } else if (unexpected) {
     context.logger.error(
       { err: error.cause ?? error, request_id: request.id, method: request.method },
       'request failed',
@@ -20,6 +22,16 @@ export function sendProblem(context: ApiContext, thrown: unknown, request: Fasti
     .code(error.status)
     .header('content-type', 'application/problem+json; charset=utf-8')
     .send(JSON.stringify(problemOf(error, { url: request.url, requestId: request.id })))
+}
+
+const clientLeft = {
+  error: new DulyError('invalid_request', 'The client went away before its request had arrived.'),
+  unexpected: false,
+}
+
+/** The connection broke while the request was still arriving: nobody reads the answer, and nothing of ours is wrong. */
+function hasLeft({ raw }: FastifyRequest): boolean {
+  return raw.destroyed && !raw.complete
 }
 
 const patterns = routeList.map((route: ApiRoute) => ({
