@@ -1,4 +1,4 @@
-import type { Backoff, ErrorCode, Jitter, Priority, TaskStatus, Uuid } from '@duly/domain'
+import type { Backoff, ErrorCode, Jitter, Priority, TaskStatus, TenantScope, Uuid } from '@duly/domain'
 
 /** JSON as text, exactly as the client wrote it: validated once, stored and given out without being parsed again. */
 export type JsonText = string
@@ -147,6 +147,12 @@ export interface WorkerRegistration {
   readonly heartbeatMs: number | null
 }
 
+/** A session as a call names it: only a key of the same binding may use it, for others it does not exist. */
+export interface SessionRef {
+  readonly id: Uuid
+  readonly tenant: TenantScope
+}
+
 export interface WorkerSession {
   readonly id: Uuid
   readonly heartbeatMs: number
@@ -230,7 +236,16 @@ export interface HeartbeatAnswer {
   readonly drain: boolean
 }
 
-/** What the HTTP layer may call. Every method rejects with a `DulyError` of the catalogue or not at all. */
+/** How long a call is held, and what ends it before: its client went away, or the node closes. */
+export interface WaitRequest {
+  readonly waitMs: number
+  readonly signal: AbortSignal
+}
+
+/**
+ * What the HTTP layer may call. Every method rejects with a `DulyError` of the catalogue or not at all. `tenant` is the caller's: what
+ * is another tenant's does not exist for it, in the statement that looks, so that the answer comes in the same time.
+ */
 export interface Services {
   readonly intake: {
     submit(task: NewTask): Promise<Submitted>
@@ -238,28 +253,32 @@ export interface Services {
     submitBatch(tasks: readonly NewTask[]): Promise<readonly Submitted[]>
   }
   readonly tasks: {
-    get(id: Uuid): Promise<TaskRecord>
+    get(id: Uuid, tenant: TenantScope): Promise<TaskRecord>
     /** The record as soon as the task is finished, or as it stands after `waitMs` (or when `signal` aborts). */
-    getFinished(id: Uuid, waitMs: number, signal: AbortSignal): Promise<TaskRecord>
-    cancel(id: Uuid, actor: Actor): Promise<CancelResult>
-    replay(id: Uuid, actor: Actor): Promise<TaskRecord>
-    attempts(id: Uuid): Promise<readonly AttemptRecord[]>
-    events(id: Uuid): Promise<readonly EventRecord[]>
+    getFinished(id: Uuid, tenant: TenantScope, wait: WaitRequest): Promise<TaskRecord>
+    cancel(id: Uuid, tenant: TenantScope, actor: Actor): Promise<CancelResult>
+    replay(id: Uuid, tenant: TenantScope, actor: Actor): Promise<TaskRecord>
+    attempts(id: Uuid, tenant: TenantScope): Promise<readonly AttemptRecord[]>
+    events(id: Uuid, tenant: TenantScope): Promise<readonly EventRecord[]>
   }
-  readonly queues: { list(): Promise<readonly QueueRecord[]> }
+  readonly queues: {
+    /** Of one tenant: the queues that it uses, with its own figures. */
+    list(tenant: TenantScope): Promise<readonly QueueRecord[]>
+  }
   readonly workers: {
-    register(registration: WorkerRegistration): Promise<WorkerSession>
+    /** A session of a tenant gets that tenant's tasks only. */
+    register(registration: WorkerRegistration, tenant: TenantScope): Promise<WorkerSession>
     /** Rejects with `session_lost` when the session is dead or unknown. `signal` aborts when the client went away. */
-    poll(session: Uuid, request: PollRequest, signal: AbortSignal): Promise<readonly GrantedTask[]>
-    report(session: Uuid, reports: readonly Report[]): Promise<readonly ReportResult[]>
+    poll(session: SessionRef, request: PollRequest, signal: AbortSignal): Promise<readonly GrantedTask[]>
+    report(session: SessionRef, reports: readonly Report[]): Promise<readonly ReportResult[]>
     exchange(
-      session: Uuid,
+      session: SessionRef,
       reports: readonly Report[],
       request: PollRequest,
       signal: AbortSignal,
     ): Promise<{ readonly results: readonly ReportResult[]; readonly tasks: readonly GrantedTask[] }>
-    heartbeat(session: Uuid, request: HeartbeatRequest, signal: AbortSignal): Promise<HeartbeatAnswer>
-    leave(session: Uuid): Promise<void>
+    heartbeat(session: SessionRef, request: HeartbeatRequest, signal: AbortSignal): Promise<HeartbeatAnswer>
+    leave(session: SessionRef): Promise<void>
   }
   readonly health: {
     /** Null when ready; else what is wrong (store unreachable, not migrated, shutting down). */

@@ -1,5 +1,14 @@
 import { type ApiRoute, apiRoutes, type OperationId } from '@duly/contract'
-import { type Caller, DulyError, decodeId, type FieldError, openCaller, type Uuid } from '@duly/domain'
+import {
+  type Caller,
+  DulyError,
+  decodeId,
+  type FieldError,
+  type IdPrefix,
+  idPrefixes,
+  openCaller,
+  type Uuid,
+} from '@duly/domain'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 import type { ApiContext } from './context.js'
@@ -79,13 +88,20 @@ function send(reply: FastifyReply, answer: Answer): FastifyReply {
   return reply.header('content-type', 'application/json; charset=utf-8').send(answer.json)
 }
 
+/** The kind of thing that a parameter of the path names: `worker_id` names a worker. */
+function prefixOf(parameter: string): IdPrefix {
+  const prefix = idPrefixes.find((known) => parameter === `${known}_id`)
+  if (prefix === undefined) throw new Error(`no id is called ${parameter}`)
+  return prefix
+}
+
 /** Reads requests of one route. Everything that is wrong is gathered before anything is thrown. */
 class RequestReader {
   readonly #options: MountOptions
   readonly #plan: ScanPlan
   readonly #checkBody: Validator | null
   readonly #readQuery: QueryReader
-  readonly #param: { readonly name: string; readonly prefix: 'task' | 'worker' } | null
+  readonly #param: { readonly name: string; readonly prefix: IdPrefix } | null
 
   constructor(route: ApiRoute, options: MountOptions) {
     this.#options = options
@@ -93,7 +109,7 @@ class RequestReader {
     this.#checkBody = route.body ? compileValidator(route.body) : null
     this.#readQuery = queryReader(route.query)
     const name = /\{(\w+)\}/.exec(route.path)?.[1]
-    this.#param = name === undefined ? null : { name, prefix: name === 'worker_id' ? 'worker' : 'task' }
+    this.#param = name === undefined ? null : { name, prefix: prefixOf(name) }
   }
 
   read(request: FastifyRequest) {

@@ -1,10 +1,10 @@
 import type { SubmitTaskBody } from '@duly/contract'
-import { defaultRetryPolicy, priorityCode } from '@duly/domain'
+import { DulyError, defaultRetryPolicy, priorityCode, type TenantScope } from '@duly/domain'
 import type { JsonText, NewTask } from '../model.js'
 import { hashRequest } from './canonical-text.js'
 import { parseInstant } from './instant.js'
 
-/** What a submission has beside its parsed fields: the texts as the client wrote them and the headers. */
+/** What a submission has beside its parsed fields: the texts as the client wrote them, the headers and the key's tenant. */
 export interface SubmissionTexts {
   /** The whole submission, for the hash of a keyed one. */
   readonly request: JsonText
@@ -12,9 +12,11 @@ export interface SubmissionTexts {
   readonly metadata: JsonText | undefined
   readonly idempotencyKey: string | undefined
   readonly traceparent: string | null
+  /** What the caller's key is bound to. */
+  readonly tenant: TenantScope
 }
 
-/** The tenant of a submission that names none. */
+/** The tenant of a submission that names none, by a key that is bound to none. */
 export const defaultTenant = 'default'
 export const defaultQueue = 'default'
 export const defaultTimeoutSeconds = 300
@@ -24,11 +26,14 @@ const optionalMs = (seconds: number | undefined): number | null => (seconds === 
 const optionalInstant = (text: string | null | undefined): number | null =>
   text === null || text === undefined ? null : parseInstant(text)
 
-/** Applies the table of defaults, the only place that does. The body must have passed its schema and its rules. */
+/**
+ * Applies the table of defaults, the only place that does. The body must have passed its schema and its rules.
+ * @throws DulyError `forbidden` when a bound key names another tenant
+ */
 export function toNewTask(body: SubmitTaskBody, texts: SubmissionTexts): NewTask {
   const idempotencyKey = body.idempotency_key ?? texts.idempotencyKey ?? null
   return {
-    tenant: (body.metadata?.tenant_id as string | undefined) ?? defaultTenant,
+    tenant: tenantOf(body, texts.tenant),
     taskType: body.task_type,
     queue: body.queue ?? defaultQueue,
     priority: priorityCode(body.priority ?? 'medium'),
@@ -46,6 +51,13 @@ export function toNewTask(body: SubmitTaskBody, texts: SubmissionTexts): NewTask
     requestHash: idempotencyKey === null ? null : hashRequest(texts.request),
     traceparent: texts.traceparent,
   }
+}
+
+/** A bound key's own tenant, which it need not name; else the one that is named. */
+function tenantOf({ metadata }: SubmitTaskBody, bound: TenantScope): string {
+  const named = metadata?.tenant_id as string | undefined
+  if (bound === null || named === undefined || named === bound) return named ?? bound ?? defaultTenant
+  throw new DulyError('forbidden', `metadata.tenant_id names another tenant than ${bound}, which this key is bound to.`)
 }
 
 function retryOf(body: SubmitTaskBody) {

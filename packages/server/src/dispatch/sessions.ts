@@ -1,7 +1,7 @@
-import { type Clock, DulyError, encodeLease, type IdMinter, type Uuid } from '@duly/domain'
+import { type Clock, DulyError, encodeLease, type IdMinter, type TenantScope, type Uuid } from '@duly/domain'
 import { Batcher } from '../base/batcher.js'
 import { groupBy } from '../base/group-by.js'
-import type { HeartbeatAnswer, HeartbeatRequest, WorkerRegistration, WorkerSession } from '../model.js'
+import type { HeartbeatAnswer, HeartbeatRequest, SessionRef, WorkerRegistration, WorkerSession } from '../model.js'
 import type { ProgressStore } from '../store/progress-store.js'
 import type { BeatAnswer, HeldLease, SessionStore } from '../store/session-store.js'
 import { storeHandlerWrites } from './handler-writes.js'
@@ -58,14 +58,14 @@ export class Sessions {
     })
   }
 
-  /** Opens a session. The lease is three heartbeats, unless the defaults say otherwise. */
-  async register(registration: WorkerRegistration): Promise<WorkerSession> {
+  /** Opens a session, which gets this tenant's tasks only. The lease is three heartbeats, unless the defaults say otherwise. */
+  async register(registration: WorkerRegistration, tenant: TenantScope): Promise<WorkerSession> {
     const { store, minter } = this.#options
     const heartbeatMs = registration.heartbeatMs ?? this.#options.heartbeatMs
     const leaseMs = registration.heartbeatMs === null ? this.#options.leaseMs : registration.heartbeatMs * 3
     const { name, host, version, queues, taskTypes, slots } = registration
     const id = minter.mint()
-    const row = { id, name, queues, taskTypes, tenant: null, slots, heartbeatMs, leaseMs }
+    const row = { id, name, queues, taskTypes, tenant, slots, heartbeatMs, leaseMs }
     await store.register({ ...row, host, version })
     this.#remember(
       new SessionState({ ...row, draining: false, lastGrant: 0, received: 0 }, this.#profile(row), this.#confirmed(0)),
@@ -73,8 +73,14 @@ export class Sessions {
     return { id, heartbeatMs, leaseMs }
   }
 
-  /** The state of a live session. Rejects with `session_lost` when it is dead or unknown. */
-  async require(id: Uuid): Promise<SessionState> {
+  /** The state of a live session. Rejects with `session_lost` when it is dead, unknown, or was opened under another binding. */
+  async require({ id, tenant }: SessionRef): Promise<SessionState> {
+    const state = await this.#live(id)
+    if (state.row.tenant !== tenant) throw sessionLost(id)
+    return state
+  }
+
+  async #live(id: Uuid): Promise<SessionState> {
     const known = this.#states.get(id)
     const { clock } = this.#options
     if (known && clock.monotonicMs() - known.confirmedAtMs < known.row.leaseMs / 3) return known
@@ -90,7 +96,7 @@ export class Sessions {
   async confirm(states: Iterable<SessionState>): Promise<void> {
     const nowMs = this.#options.clock.monotonicMs()
     const silent = [...states].filter((state) => nowMs - state.confirmedAtMs > state.row.leaseMs / 2)
-    await Promise.allSettled(silent.slice(0, maxConfirmed).map((state) => this.require(state.row.id)))
+    await Promise.allSettled(silent.slice(0, maxConfirmed).map((state) => this.#live(state.row.id)))
   }
 
   /** Forgets what the store last said, so that the next call asks it again. */
@@ -115,8 +121,9 @@ export class Sessions {
   }
 
   /** Keeps the session alive; held open until there is something to say, at most `waitMs`. */
-  async heartbeat(id: Uuid, request: HeartbeatRequest, signal: AbortSignal): Promise<HeartbeatAnswer> {
-    const state = await this.require(id)
+  async heartbeat(session: SessionRef, request: HeartbeatRequest, signal: AbortSignal): Promise<HeartbeatAnswer> {
+    const { id } = session
+    const state = await this.require(session)
     this.acknowledge(state, request.received)
     const { answer, held } = await this.#beats.add({ state, request })
     if (!answer) throw this.#lose(state)

@@ -30,13 +30,20 @@ let queues = 0
 async function working(count: number): Promise<{ session: string; queue: string; tasks: readonly GrantedTask[] }> {
   const queue = `workers-${queues++}`
   for (let n = 0; n < count; n++) await node.intake.submit(newTask({ queue }))
-  const { id: session } = await node.workers.register({
-    ...{ name: 'w', host: null, version: null, queues: [queue], taskTypes: ['work'], slots: 10, heartbeatMs: null },
-  })
-  const tasks = await node.workers.poll(session, atOnce(10), never)
+  const { id: session } = await node.workers.register(
+    {
+      ...{ name: 'w', host: null, version: null, queues: [queue], taskTypes: ['work'], slots: 10, heartbeatMs: null },
+    },
+    null,
+  )
+  const tasks = await node.workers.poll({ id: session, tenant: null }, atOnce(10), never)
   expect(tasks).toHaveLength(count)
   // the worker acknowledges with its next call
-  await node.workers.heartbeat(session, { ...quiet, received: Math.max(0, ...tasks.map(({ grant }) => grant)) }, never)
+  await node.workers.heartbeat(
+    { id: session, tenant: null },
+    { ...quiet, received: Math.max(0, ...tasks.map(({ grant }) => grant)) },
+    never,
+  )
   return { session, queue, tasks }
 }
 
@@ -61,9 +68,15 @@ describe('a granted task', () => {
     expect(first).toMatchObject({ attempt: 1, failures: 0, suspect: false, checkpoint: null, payload: '{"n":1}' })
     expect(decodeLease(first.lease)).toMatchObject({ attempt: 1 })
     expect(first.idempotencyKey).toBe(encodeId('task', first.id))
-    await node.workers.report(session, [{ id: first.id, lease: first.lease, outcome: 'released' }])
+    await node.workers.report({ id: session, tenant: null }, [
+      { id: first.id, lease: first.lease, outcome: 'released' },
+    ])
     await node.intake.submit(keyed('mine', 'a', { queue }))
-    const [again, own] = await other.workers.poll(session, { ...atOnce(10), received: first.grant }, never)
+    const [again, own] = await other.workers.poll(
+      { id: session, tenant: null },
+      { ...atOnce(10), received: first.grant },
+      never,
+    )
     expect(again).toMatchObject({ id: first.id, attempt: 2, idempotencyKey: first.idempotencyKey })
     expect(again?.lease).not.toBe(first.lease)
     expect(own).toMatchObject({ idempotencyKey: 'mine' })
@@ -76,7 +89,12 @@ describe('an exchange', () => {
     const [first, second] = tasks
     if (!first || !second) throw new Error('two were granted')
     const reports = [success(second), { ...success(first), lease: second.lease }, success(first)]
-    const answer = await node.workers.exchange(session, reports, { slots: 5, waitMs: 60_000, received: 2 }, never)
+    const answer = await node.workers.exchange(
+      { id: session, tenant: null },
+      reports,
+      { slots: 5, waitMs: 60_000, received: 2 },
+      never,
+    )
     expect(answer.results).toEqual([
       { id: second.id, accepted: true, status: 'SUCCEEDED' },
       { id: first.id, accepted: false, code: 'lease_lost' },
@@ -88,7 +106,12 @@ describe('an exchange', () => {
   test('without reports waits until its client goes away', async () => {
     const { session } = await working(0)
     const gone = new AbortController()
-    const answer = node.workers.exchange(session, [], { slots: 1, waitMs: 60_000, received: 0 }, gone.signal)
+    const answer = node.workers.exchange(
+      { id: session, tenant: null },
+      [],
+      { slots: 1, waitMs: 60_000, received: 0 },
+      gone.signal,
+    )
     gone.abort()
     expect(await answer).toEqual({ results: [], tasks: [] })
   })
@@ -97,16 +120,16 @@ describe('an exchange', () => {
 describe('a refused report', () => {
   test('lets the next call ask the store whether the session lives', async () => {
     const { session, tasks } = await working(1)
-    const state = await node.sessions.require(session)
+    const state = await node.sessions.require({ id: session, tenant: null })
     await silence(node, state)
     // the store was asked a moment ago: the node still takes the session for alive
-    expect(await node.workers.poll(session, atOnce(0), never)).toEqual([])
+    expect(await node.workers.poll({ id: session, tenant: null }, atOnce(0), never)).toEqual([])
     const [task] = tasks
     if (!task) throw new Error('one was granted')
     const forged = { ...success(task), lease: '9-0000000000000001' }
-    expect(await node.workers.report(session, [forged])).toMatchObject([{ accepted: false }])
-    await expect(node.workers.poll(session, atOnce(0), never)).rejects.toMatchObject(lost)
-    await expect(node.workers.report(session, [success(task)])).rejects.toMatchObject(lost)
+    expect(await node.workers.report({ id: session, tenant: null }, [forged])).toMatchObject([{ accepted: false }])
+    await expect(node.workers.poll({ id: session, tenant: null }, atOnce(0), never)).rejects.toMatchObject(lost)
+    await expect(node.workers.report({ id: session, tenant: null }, [success(task)])).rejects.toMatchObject(lost)
     expect(await statusOf(node, task.id)).toBe('RUNNING')
   })
 })
@@ -117,17 +140,20 @@ describe('a worker that leaves', () => {
     const [kept, marked, done] = tasks
     if (!kept || !marked || !done) throw new Error('three were granted')
     await mark(node, marked.id)
-    await node.workers.report(session, [success(done)])
-    await node.workers.leave(session)
+    await node.workers.report({ id: session, tenant: null }, [success(done)])
+    await node.workers.leave({ id: session, tenant: null })
     expect(await openRow(node, kept.id)).toMatchObject({ status: 'PENDING', attempt: 1, crashes: 0, releases: 1 })
     expect(await trailOf(node, kept.id)).toEqual(['release RUNNING>PENDING @1 worker'])
-    expect((await node.tasks.events(kept.id)).at(-1)).toMatchObject({
+    expect((await node.tasks.events(kept.id, null)).at(-1)).toMatchObject({
       actor: encodeId('worker', session),
       reason: 'worker_left',
     })
-    expect(await node.tasks.get(marked.id)).toMatchObject({ status: 'CANCELLED', reason: 'cancel_requested' })
+    expect(await node.tasks.get(marked.id, null)).toMatchObject({ status: 'CANCELLED', reason: 'cancel_requested' })
     expect((await wholeTrailOf(node, done.id)).at(-1)).toBe('succeed RUNNING>SUCCEEDED @1 worker')
-    for (const call of [node.workers.leave(session), node.workers.poll(session, atOnce(1), never)]) {
+    for (const call of [
+      node.workers.leave({ id: session, tenant: null }),
+      node.workers.poll({ id: session, tenant: null }, atOnce(1), never),
+    ]) {
       await expect(call).rejects.toMatchObject(lost)
     }
     const heir = await node.worker({ queues: [queue] })
@@ -136,8 +162,8 @@ describe('a worker that leaves', () => {
 
   test('with a poll open lets it return empty', async () => {
     const { session } = await working(0)
-    const poll = node.workers.poll(session, { slots: 1, waitMs: 60_000, received: 0 }, never)
-    await node.workers.leave(session)
+    const poll = node.workers.poll({ id: session, tenant: null }, { slots: 1, waitMs: 60_000, received: 0 }, never)
+    await node.workers.leave({ id: session, tenant: null })
     expect(await poll).toEqual([])
   })
 })

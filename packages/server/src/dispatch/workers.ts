@@ -1,4 +1,4 @@
-import { encodeId, encodeLease, type Uuid } from '@duly/domain'
+import { encodeId, encodeLease } from '@duly/domain'
 import type {
   GrantedTask,
   HeartbeatAnswer,
@@ -7,6 +7,7 @@ import type {
   Report,
   ReportResult,
   Services,
+  SessionRef,
 } from '../model.js'
 import type { TakenTask } from '../queue/port.js'
 import type { AttemptStore } from '../store/attempt-store.js'
@@ -36,14 +37,15 @@ export class Workers implements NonNullable<Services['workers']> {
     this.#options = options
   }
 
-  register: Services['workers']['register'] = (registration) => this.#options.sessions.register(registration)
+  register: Services['workers']['register'] = (registration, tenant) =>
+    this.#options.sessions.register(registration, tenant)
 
-  async poll(session: Uuid, request: PollRequest, signal: AbortSignal): Promise<readonly GrantedTask[]> {
+  async poll(session: SessionRef, request: PollRequest, signal: AbortSignal): Promise<readonly GrantedTask[]> {
     const state = await this.#options.sessions.require(session)
     return (await this.#options.dispatcher.poll(state, request, signal)).map(granted)
   }
 
-  async report(session: Uuid, reports: readonly Report[]): Promise<readonly ReportResult[]> {
+  async report(session: SessionRef, reports: readonly Report[]): Promise<readonly ReportResult[]> {
     const state = await this.#options.sessions.require(session)
     return this.#report(state, reports)
   }
@@ -53,7 +55,7 @@ export class Workers implements NonNullable<Services['workers']> {
    * what is under way.
    */
   async exchange(
-    session: Uuid,
+    session: SessionRef,
     reports: readonly Report[],
     request: PollRequest,
     signal: AbortSignal,
@@ -68,14 +70,15 @@ export class Workers implements NonNullable<Services['workers']> {
     return { results, tasks: tasks.map(granted) }
   }
 
-  heartbeat(session: Uuid, request: HeartbeatRequest, signal: AbortSignal): Promise<HeartbeatAnswer> {
+  heartbeat(session: SessionRef, request: HeartbeatRequest, signal: AbortSignal): Promise<HeartbeatAnswer> {
     return this.#options.sessions.heartbeat(session, request, signal)
   }
 
   /** Ends a session; what it still holds goes back and costs no attempt. */
-  async leave(session: Uuid): Promise<void> {
+  async leave(ref: SessionRef): Promise<void> {
     const { sessions, store, attemptStore, attempts } = this.#options
-    const state = await sessions.require(session)
+    const state = await sessions.require(ref)
+    const session = ref.id
     this.#options.dispatcher.drop(state)
     // first it takes no more, so that what it holds is all that it will ever hold
     await store.drain(session)

@@ -35,7 +35,7 @@ describe('a repeated submission is answered with the first task', () => {
     },
     CANCELLED: async (queue) => {
       const [row] = await node.query<{ id: string }>('select id from tasks where queue = $1', [queue])
-      await node.tasks.cancel(row?.id ?? '', { kind: 'api' })
+      await node.tasks.cancel(row?.id ?? '', null, { kind: 'api' })
     },
   }
   const error = { class: 'E', message: 'm', stack: null }

@@ -1,4 +1,4 @@
-import { DulyError, systemClock } from '@duly/domain'
+import { DulyError, systemClock, type TenantScope } from '@duly/domain'
 import type { FastifyInstance } from 'fastify'
 import { buildApi } from '../api/index.js'
 import { Signals } from '../coordination/signals.js'
@@ -199,7 +199,7 @@ export function assemble(config: ServerConfig, membership: Membership, log: Logg
   })
   const { sessions: sessionStore, attempts: attemptStore } = stores
   const workers = new Workers({ sessions, dispatcher, reports, attempts, attemptStore, store: sessionStore })
-  const queues = { list: () => stores.queues.list() }
+  const queues = { list: (tenant: TenantScope) => stores.queues.list(tenant) }
   const services: Services = { intake, tasks, queues, workers, health }
   watchQueues(metrics, services, storeNowMs)
   metrics.setSlotSource(() => stores.sessions.slots())
@@ -236,7 +236,7 @@ export function assemble(config: ServerConfig, membership: Membership, log: Logg
 function watchQueues(metrics: Metrics, services: Services, storeNowMs: () => number): void {
   metrics.setQueueSource(async () => {
     const nowMs = storeNowMs()
-    return (await services.queues.list()).map(({ name, depthByPriority, oldestReadyAtMs }) => ({
+    return (await services.queues.list(null)).map(({ name, depthByPriority, oldestReadyAtMs }) => ({
       queue: name,
       depthByPriority,
       oldestAgeMs: oldestReadyAtMs === null ? null : Math.max(0, nowMs - oldestReadyAtMs),

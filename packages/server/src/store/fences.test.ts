@@ -136,7 +136,7 @@ describe('a report whose answer was lost, repeated', () => {
   test('is accepted after a replay, too', async () => {
     const life = await startLife(node)
     await say(node, life, words.fail)
-    await node.tasks.replay(life.id, { kind: 'api' })
+    await node.tasks.replay(life.id, null, { kind: 'api' })
     expect(await say(node, life, words.fail)).toMatchObject({ accepted: true })
     expect(await openRow(node, life.id)).toMatchObject({ status: 'PENDING', run: 2 })
   })
@@ -210,11 +210,11 @@ describe('a session that is dead', () => {
     const { signal } = new AbortController()
     const session = life.worker.row.id
     for (const call of [
-      () => node.workers.report(session, [reportOf(life, words.succeed)]),
-      () => node.workers.poll(session, poll, signal),
-      () => node.workers.exchange(session, [], poll, signal),
-      () => node.workers.heartbeat(session, beat, signal),
-      () => node.workers.leave(session),
+      () => node.workers.report({ id: session, tenant: null }, [reportOf(life, words.succeed)]),
+      () => node.workers.poll({ id: session, tenant: null }, poll, signal),
+      () => node.workers.exchange({ id: session, tenant: null }, [], poll, signal),
+      () => node.workers.heartbeat({ id: session, tenant: null }, beat, signal),
+      () => node.workers.leave({ id: session, tenant: null }),
     ]) {
       await expect(call()).rejects.toMatchObject({ code: 'session_lost' })
     }
@@ -246,7 +246,7 @@ test('leaving gives back what is held, marked tasks end', async () => {
   const { id: second } = await node.intake.submit(newTask({ queue: life.queue }))
   await node.claim(worker, 1, { queue: life.queue })
   await mark(node, second)
-  await node.workers.leave(worker.row.id)
+  await node.workers.leave({ id: worker.row.id, tenant: null })
   expect(await openRow(node, life.id)).toMatchObject({ status: 'PENDING', releases: 1, crashes: 0, gate: '' })
   expect(await statusOf(node, second)).toBe('CANCELLED')
   expect(await say(node, life, words.release)).toMatchObject({ accepted: true, status: 'PENDING' })

@@ -1,4 +1,4 @@
-import { decodeLease, type GuardedTransition, isAllowed, partitionOf, type TaskStatus } from '@duly/domain'
+import { decodeLease, type GuardedTransition, isAllowed, type TaskStatus } from '@duly/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { attemptsOf, expectSound, openRow, statusOf, trailOf, wholeStateOf } from '../testing/facts.js'
 import {
@@ -69,8 +69,10 @@ const steps: Partial<
   lose: { given: ({ worker }) => silence(node, worker), step: () => watch(node) },
   time_out: { given: ({ id, queue }) => overdue(id, queue), step: () => watch(node) },
   stop: { step: (life) => stopByFence(life) },
-  cancel: { step: ({ id }) => node.stores.tasks.cancelWaiting(id, 'api:tester', 'cancelled') },
-  request_cancel: { step: ({ id }) => node.stores.tasks.requestCancel(id, 'api:tester', 'cancel_requested') },
+  cancel: { step: ({ id }) => node.stores.tasks.cancelWaiting(id, null, { actor: 'api:tester', reason: 'cancelled' }) },
+  request_cancel: {
+    step: ({ id }) => node.stores.tasks.requestCancel(id, null, { actor: 'api:tester', reason: 'cancel_requested' }),
+  },
   expire: {
     // a task that never started, as far as the row says
     given: ({ id }) =>
@@ -81,7 +83,7 @@ const steps: Partial<
       ),
     step: ({ id }) => node.stores.timers.expire([id]),
   },
-  replay: { step: ({ id }) => node.stores.tasks.replay(id, partitionOf(id), 'api:tester') },
+  replay: { step: ({ id }) => node.stores.tasks.replay(id, null, 'api:tester') },
 }
 
 async function overdue(id: string, _queue: string): Promise<void> {

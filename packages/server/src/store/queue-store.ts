@@ -1,15 +1,22 @@
+import type { TenantScope } from '@duly/domain'
 import type { QueueRecord } from '../model.js'
 import type { Database, Statement } from './database.js'
+import { ofTenant } from './tenant-scope.js'
 
-/** Depths from the counters, the oldest from the head of each lane, running from the session index (bounded by slots). */
+/**
+ * Depths from the counters, the oldest from the head of each lane, running from the session index (bounded by slots). For one tenant:
+ * its own figures, of the queues in which it had work waiting once or runs some now.
+ */
 const list: Statement = {
   name: 'list_queues',
   text: `
 with lane as materialized (
-  select queue, priority, tenant, gate, sum(depth) as depth from counters group by 1, 2, 3, 4 having sum(depth) > 0
+  select queue, priority, tenant, gate, sum(depth) as depth from counters
+  where ${ofTenant('tenant', '$1')}
+  group by 1, 2, 3, 4 having sum(depth) > 0
 ),
 busy as materialized (
-  select o.queue, count(*) as running from open_tasks o where o.session is not null group by 1
+  select o.queue, count(*) as running from open_tasks o where o.session is not null and ${ofTenant('o.tenant', '$1')} group by 1
 )
 select q.name, q.paused,
   coalesce((select sum(l.depth) from lane l where l.queue = q.name), 0)::float8 as depth,
@@ -24,7 +31,10 @@ select q.name, q.paused,
     select o.ready_at from open_tasks o
     where o.status = 'PENDING' and o.queue = l.queue and o.priority = l.priority and o.tenant = l.tenant and o.gate = l.gate
     order by o.ready_at, o.id limit 1) h where l.queue = q.name) as "oldestReadyAtMs"
-from queues q order by q.name limit 10000`,
+from queues q
+where $1::text is null or exists (select from counters n where n.queue = q.name and n.tenant = $1::text)
+  or exists (select from busy b where b.queue = q.name)
+order by q.name limit 10000`,
 }
 
 /** Queues as the API lists them. */
@@ -35,14 +45,14 @@ export class QueueStore {
     this.#database = database
   }
 
-  async list(): Promise<QueueRecord[]> {
+  async list(tenant: TenantScope): Promise<QueueRecord[]> {
     type ListRow = Omit<QueueRecord, 'depthByPriority' | 'depthByTenant'> & {
       readonly high: number
       readonly medium: number
       readonly low: number
       readonly tenants: QueueRecord['depthByTenant']
     }
-    const rows = await this.#database.query<ListRow>(list)
+    const rows = await this.#database.query<ListRow>(list, [tenant])
     return rows.map(({ high, medium, low, tenants, ...row }) => ({
       ...row,
       depthByPriority: { high, medium, low },

@@ -1,7 +1,8 @@
-import { statusGuard, type TaskStatus, type Uuid } from '@duly/domain'
+import { type Lane, partitionOf, statusGuard, type TaskStatus, type TenantScope, type Uuid } from '@duly/domain'
 import type { AttemptRecord, TaskRecord } from '../model.js'
 import type { Database, Statement } from './database.js'
 import { uuidArray } from './params.js'
+import { ofTenant } from './tenant-scope.js'
 import { readTrail, type TrailFacts } from './trail-store.js'
 
 const ms = (expression: string, name: string) => `date_part('epoch', ${expression}) * 1000 as "${name}"`
@@ -37,7 +38,7 @@ left join lateral (
   select a.error_class, a.error_message, a.error_stack from failed_attempts a
   where a.task_id = t.id and u.id is null and a.run = o.run and a.error_class is not null
   order by a.attempt desc limit 1) f on true
-where t.id = $1`,
+where t.id = $1 and ${ofTenant('t.tenant', '$2')}`,
 }
 
 const finishedOf: Statement = {
@@ -49,7 +50,8 @@ const cancelWaiting: Statement = {
   name: 'cancel_waiting',
   text: `
 with gone as materialized (
-  delete from open_tasks o where o.id = $1 and ${statusGuard('cancel', 'o.status')} returning o.*
+  delete from open_tasks o
+  where o.id = $1 and ${statusGuard('cancel', 'o.status')} and ${ofTenant('o.tenant', '$5')} returning o.*
 ),
 outcome as (
   insert into outcomes (id, status, completed_at, attempt, failures, crashes, undelivered, snoozes, releases, run, reason)
@@ -75,6 +77,7 @@ with marked as (
   update open_tasks o set cancel_requested_at = now(), cancel_reason = $3,
     wake_at = least(o.wake_at, now() + $4::bigint * interval '1 millisecond')
   where o.id = $1 and ${statusGuard('request_cancel', 'o.status')} and o.cancel_requested_at is null
+    and ${ofTenant('o.tenant', '$5')}
   returning o.id, o.attempt, o.session
 ),
 event as (
@@ -89,7 +92,8 @@ const standing: Statement = {
   text: `
 select coalesce(u.status, o.status) as status, o.cancel_requested_at is not null as "cancelRequested",
   ${ms('u.completed_at', 'completedAtMs')}
-from tasks t left join outcomes u on u.id = t.id left join open_tasks o on o.id = t.id where t.id = $1`,
+from tasks t left join outcomes u on u.id = t.id left join open_tasks o on o.id = t.id
+where t.id = $1 and ${ofTenant('t.tenant', '$2')}`,
 }
 
 /**
@@ -100,7 +104,10 @@ const replay: Statement = {
   name: 'replay',
   text: `
 with gone as materialized (
-  delete from outcomes u where u.id = $1 and ${statusGuard('replay', 'u.status')} and u.discarded_at is null returning u.*
+  delete from outcomes u
+  where u.id = $1 and ${statusGuard('replay', 'u.status')} and u.discarded_at is null
+    and ${ofTenant('(select t.tenant from tasks t where t.id = $1)', '$5')}
+  returning u.*
 ),
 archived as (
   insert into runs (task_id, run, archived_at, status, completed_at, started_at, attempt, failures, crashes, session,
@@ -162,7 +169,13 @@ const errorOf = ({ errorClass, errorMessage, errorStack }: ErrorColumns) =>
 /** The most attempts and written events that one answer looks at; only replays can lead beyond it. */
 const historyLimit = 10_000
 
-/** Reads of single tasks, and the changes that the API makes to them. */
+/** What the trail says of a change. */
+interface Because {
+  readonly actor: string
+  readonly reason: string
+}
+
+/** Reads of single tasks, and the changes that the API makes to them. What is not of the caller's tenant is not there. */
 export class TaskStore {
   readonly #database: Database
   readonly #slot: number
@@ -174,10 +187,10 @@ export class TaskStore {
     this.#graceMs = options.graceMs
   }
 
-  async read(id: Uuid): Promise<TaskRecord | null> {
+  async read(id: Uuid, tenant: TenantScope): Promise<TaskRecord | null> {
     type RecordRow = Omit<TaskRecord, 'error' | 'progress' | 'tags'> &
       ErrorColumns & { tags: string[] | null; percent: number | null; note: string | null }
-    const [row] = await this.#database.query<RecordRow>(read, [id])
+    const [row] = await this.#database.query<RecordRow>(read, [id, tenant])
     if (!row) return null
     const { errorClass, errorMessage, errorStack, percent, note, tags, ...record } = row
     return {
@@ -195,38 +208,35 @@ export class TaskStore {
   }
 
   /** The instant of the cancellation, or null: it was not waiting. */
-  async cancelWaiting(id: Uuid, actor: string, reason: string): Promise<number | null> {
-    const [row] = await this.#database.query<{ cancelledAtMs: number }>(cancelWaiting, [id, actor, reason, this.#slot])
+  async cancelWaiting(id: Uuid, tenant: TenantScope, { actor, reason }: Because): Promise<number | null> {
+    const values = [id, actor, reason, this.#slot, tenant]
+    const [row] = await this.#database.query<{ cancelledAtMs: number }>(cancelWaiting, values)
     return row?.cancelledAtMs ?? null
   }
 
-  /** The session whose attempt was marked, or null: it was not running, or marked before. */
-  async requestCancel(id: Uuid, actor: string, reason: string): Promise<Uuid | null> {
-    const [row] = await this.#database.query<{ session: Uuid }>(requestCancel, [id, actor, reason, this.#graceMs])
+  /** The session whose running attempt is marked now, or null: it was not running, or marked before. */
+  async requestCancel(id: Uuid, tenant: TenantScope, { actor, reason }: Because): Promise<Uuid | null> {
+    const values = [id, actor, reason, this.#graceMs, tenant]
+    const [row] = await this.#database.query<{ session: Uuid }>(requestCancel, values)
     return row?.session ?? null
   }
 
   async standing(
     id: Uuid,
+    tenant: TenantScope,
   ): Promise<{ status: TaskStatus; cancelRequested: boolean; completedAtMs: number | null } | null> {
     const [row] = await this.#database.query<{
       status: TaskStatus | null
       cancelRequested: boolean
       completedAtMs: number | null
-    }>(standing, [id])
+    }>(standing, [id, tenant])
     return row?.status ? { ...row, status: row.status } : null
   }
 
   /** The lane that the task is back in, or null: it was in no state to be replayed. */
-  async replay(
-    id: Uuid,
-    partition: number,
-    actor: string,
-  ): Promise<{ queue: string; priority: 1 | 2 | 3; tenant: string; gate: string } | null> {
-    const [row] = await this.#database.query<{ queue: string; priority: 1 | 2 | 3; tenant: string; gate: string }>(
-      replay,
-      [id, actor, partition, this.#slot],
-    )
+  async replay(id: Uuid, tenant: TenantScope, actor: string): Promise<Lane | null> {
+    const values = [id, actor, partitionOf(id), this.#slot, tenant]
+    const [row] = await this.#database.query<Lane>(replay, values)
     return row ?? null
   }
 
@@ -239,8 +249,8 @@ export class TaskStore {
   }
 
   /** What the trail of the task is told from; null: there is no such task. */
-  async trail(id: Uuid): Promise<TrailFacts | null> {
-    const [row] = await this.#database.query<TrailFacts>(readTrail, [id, historyLimit])
+  async trail(id: Uuid, tenant: TenantScope): Promise<TrailFacts | null> {
+    const [row] = await this.#database.query<TrailFacts>(readTrail, [id, historyLimit, tenant])
     return row ?? null
   }
 }

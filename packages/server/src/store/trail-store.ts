@@ -1,6 +1,7 @@
 import type { TaskStatus, Uuid } from '@duly/domain'
 import type { EventRecord } from '../model.js'
 import type { Statement } from './database.js'
+import { ofTenant } from './tenant-scope.js'
 
 /** A claim that was made, delivered or not. */
 export interface Claimed {
@@ -49,5 +50,5 @@ select coalesce(u.status, o.status) as status,
   case when u.status = 'SUCCEEDED' then json_build_object('atMs', ${ms('u.completed_at')}, 'attempt', u.attempt,
     'session', u.session) end as success
 from tasks t left join outcomes u on u.id = t.id left join open_tasks o on o.id = t.id
-where t.id = $1`,
+where t.id = $1 and ${ofTenant('t.tenant', '$3')}`,
 }

@@ -116,7 +116,7 @@ class Walk {
 
   async #ask(what: 'cancel' | 'replay', task: model.ModelTask): Promise<void> {
     this.log.push(`${what} task ${this.#nameOf(task)}`)
-    const isDone = await node.tasks[what](task.id, { kind: 'api' }).then(
+    const isDone = await node.tasks[what](task.id, null, { kind: 'api' }).then(
       () => true,
       () => false,
     )

@@ -60,14 +60,14 @@ describe('races', () => {
       const { id } = await node.intake.submit(newTask({ queue }))
       const worker = await node.worker({ queues: [queue] })
       const [cancelled, claimed] = await meet<unknown>(
-        () => anyNode().tasks.cancel(id, api),
+        () => anyNode().tasks.cancel(id, null, api),
         () => node.claim(worker, 1, { queue }),
       )
       const taken = (fulfilled(claimed) as readonly unknown[]).length
       expect(fulfilled(cancelled)).toMatchObject(
         taken ? { status: 'RUNNING', cancelRequested: true } : { status: 'CANCELLED' },
       )
-      const record = await node.tasks.get(id)
+      const record = await node.tasks.get(id, null)
       expect(record).toMatchObject(taken ? { status: 'RUNNING', attempts: 1 } : { status: 'CANCELLED', attempts: 0 })
     }))
 
@@ -76,10 +76,10 @@ describe('races', () => {
       const life = await startLife(node)
       const verb = random.pick(['succeed', 'fail', 'retry', 'snooze', 'release'] as const)
       const [cancelled, reported] = await meet<unknown>(
-        () => anyNode().tasks.cancel(life.id, api),
+        () => anyNode().tasks.cancel(life.id, null, api),
         () => say(node, life, words[verb]),
       )
-      const { status } = await node.tasks.get(life.id)
+      const { status } = await node.tasks.get(life.id, null)
       expect(fulfilled(reported)).toMatchObject({ accepted: true })
       if (verb === 'succeed') expect(status).toBe('SUCCEEDED')
       else if (verb === 'fail') expect(status).toBe('FAILED')
@@ -97,12 +97,12 @@ describe('races', () => {
       await silence(node, life.worker)
       await passDeadline(node, life.id)
       await meet<unknown>(
-        () => anyNode().tasks.cancel(life.id, api),
+        () => anyNode().tasks.cancel(life.id, null, api),
         () => watch(node),
         () => watch(other),
         () => say(node, life, words.retry),
       )
-      const record = await node.tasks.get(life.id)
+      const record = await node.tasks.get(life.id, null)
       expect(record.status).toBe('CANCELLED')
       expect(record.attempts).toBe(1)
       const ends = (await trailOf(node, life.id)).filter((step) => !step.startsWith('request_cancel'))
@@ -114,11 +114,11 @@ describe('races', () => {
   test('replay and replay: one run each, the other is refused', () =>
     race(async () => {
       const { id } = await node.intake.submit(newTask({ queue: 'replays', delayMs: 60_000 }))
-      await node.tasks.cancel(id, api)
+      await node.tasks.cancel(id, null, api)
       const results = await meet<TaskRecord>(
-        () => node.tasks.replay(id, api),
-        () => other.tasks.replay(id, api),
-        () => other.tasks.replay(id, api),
+        () => node.tasks.replay(id, null, api),
+        () => other.tasks.replay(id, null, api),
+        () => other.tasks.replay(id, null, api),
       )
       const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason.code] : []))
       expect(refused).toEqual(['wrong_state', 'wrong_state'])
@@ -128,15 +128,15 @@ describe('races', () => {
   test('replay and cancel: in some order, both or one of them', () =>
     race(async () => {
       const { id } = await node.intake.submit(newTask({ queue: 'both', delayMs: 60_000 }))
-      await node.tasks.cancel(id, api)
+      await node.tasks.cancel(id, null, api)
       const [replayed, cancelled] = await meet<unknown>(
-        () => node.tasks.replay(id, api),
-        () => other.tasks.cancel(id, api),
+        () => node.tasks.replay(id, null, api),
+        () => other.tasks.cancel(id, null, api),
       )
       expect(replayed?.status).toBe('fulfilled')
       expect(fulfilled(cancelled)).toMatchObject({ status: 'CANCELLED' })
       const steps = (await trailOf(node, id)).map((step) => step.split(' ')[0])
-      const { status } = await node.tasks.get(id)
+      const { status } = await node.tasks.get(id, null)
       expect(steps).toEqual(status === 'PENDING' ? ['cancel', 'replay'] : ['cancel', 'replay', 'cancel'])
     }))
 

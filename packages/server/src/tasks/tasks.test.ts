@@ -19,10 +19,10 @@ const never = new AbortController().signal
 describe('cancel', () => {
   test('ends a waiting task at once, and says so again when asked again', async () => {
     const { id } = await node.intake.submit(newTask({ delayMs: 60_000 }))
-    const first = await node.tasks.cancel(id, api)
+    const first = await node.tasks.cancel(id, null, api)
     expect(first).toMatchObject({ id, status: 'CANCELLED', cancelRequested: false, cancelledAtMs: expect.any(Number) })
-    expect(await node.tasks.cancel(id, api)).toEqual(first)
-    expect(await node.tasks.get(id)).toMatchObject({
+    expect(await node.tasks.cancel(id, null, api)).toEqual(first)
+    expect(await node.tasks.get(id, null)).toMatchObject({
       status: 'CANCELLED',
       reason: 'cancelled',
       completedAtMs: first.cancelledAtMs,
@@ -33,14 +33,14 @@ describe('cancel', () => {
   test('marks a running task, tells its session once, and is shown', async () => {
     const life = await startLife(node)
     const marked = { id: life.id, status: 'RUNNING', cancelRequested: true, cancelledAtMs: null }
-    expect(await node.tasks.cancel(life.id, api)).toEqual(marked)
-    expect(await node.tasks.cancel(life.id, api)).toEqual(marked)
+    expect(await node.tasks.cancel(life.id, null, api)).toEqual(marked)
+    expect(await node.tasks.cancel(life.id, null, api)).toEqual(marked)
     expect(node.toldToCancel.filter((session) => session === life.worker.row.id)).toHaveLength(1)
-    expect(await node.tasks.get(life.id)).toMatchObject({ status: 'RUNNING', cancelRequested: true })
+    expect(await node.tasks.get(life.id, null)).toMatchObject({ status: 'RUNNING', cancelRequested: true })
     const [held] = await node.stores.sessions.held([life.worker.row.id])
     expect(held).toMatchObject({ id: life.id, cancelReason: 'cancel_requested' })
     expect(await say(node, life, words.stop)).toMatchObject({ status: 'CANCELLED' })
-    expect(await node.tasks.get(life.id)).toMatchObject({
+    expect(await node.tasks.get(life.id, null)).toMatchObject({
       status: 'CANCELLED',
       reason: 'cancel_requested',
       cancelRequested: false,
@@ -51,14 +51,14 @@ describe('cancel', () => {
     const life = await startLife(node)
     await say(node, life, words[verb])
     const before = await wholeStateOf(node, life.id)
-    await expect(node.tasks.cancel(life.id, api)).rejects.toMatchObject({ code: 'wrong_state' })
+    await expect(node.tasks.cancel(life.id, null, api)).rejects.toMatchObject({ code: 'wrong_state' })
     expect(await wholeStateOf(node, life.id)).toEqual(before)
   })
 
   test('a worker that gives up a task nobody cancelled has failed', async () => {
     const life = await startLife(node)
     expect(await say(node, life, words.stop)).toMatchObject({ accepted: true, status: 'FAILED' })
-    expect(await node.tasks.get(life.id)).toMatchObject({ error: { class: 'CancelledByWorker' } })
+    expect(await node.tasks.get(life.id, null)).toMatchObject({ error: { class: 'CancelledByWorker' } })
   })
 })
 
@@ -69,14 +69,14 @@ describe('replay', () => {
     await watch(node)
     const second = await claimLife(node, { ...first, gate: '!suspect' })
     await say(node, second, words.retry)
-    expect(await node.tasks.get(first.id)).toMatchObject({ status: 'DEAD', failures: 1, crashes: 1, error })
+    expect(await node.tasks.get(first.id, null)).toMatchObject({ status: 'DEAD', failures: 1, crashes: 1, error })
     return second
   }
 
   test('runs a dead task again: attempts go on, retries are restored, the run is archived', async () => {
     const life = await dead()
-    const before = await node.tasks.get(life.id)
-    const record = await node.tasks.replay(life.id, api)
+    const before = await node.tasks.get(life.id, null)
+    const record = await node.tasks.replay(life.id, null, api)
     expect(record).toMatchObject({
       status: 'PENDING',
       attempts: 2,
@@ -101,15 +101,19 @@ describe('replay', () => {
     expect(third.lease).toMatch(/^3-/)
     await say(node, third, words.succeed)
     expect(await attemptsOf(node, life.id)).toEqual(['1 lost', '2 failed', '3 succeeded'])
-    expect((await node.tasks.attempts(life.id)).map(({ run }) => run)).toEqual([1, 1, 2])
-    expect(await node.tasks.get(life.id)).toMatchObject({ status: 'SUCCEEDED', result: '{"ok":true}', error: null })
+    expect((await node.tasks.attempts(life.id, null)).map(({ run }) => run)).toEqual([1, 1, 2])
+    expect(await node.tasks.get(life.id, null)).toMatchObject({
+      status: 'SUCCEEDED',
+      result: '{"ok":true}',
+      error: null,
+    })
   })
 
   test('can be done again and again, each run with the retries that it was given', async () => {
     const first = await startLife(node, { maxRetries: 0 })
     await say(node, first, words.retry)
     for (let run = 2; run <= 4; run++) {
-      await node.tasks.replay(first.id, api)
+      await node.tasks.replay(first.id, null, api)
       const life = await claimLife(node, first)
       expect(await say(node, life, words.retry)).toMatchObject({ status: 'DEAD' })
       expect(await node.query('select from runs where task_id = $1', [first.id])).toHaveLength(run - 1)
@@ -120,8 +124,8 @@ describe('replay', () => {
   test('of what expired or was cancelled does not expire again', async () => {
     const { id } = await node.intake.submit(newTask({ queue: 'expired', expiresAtMs: 1 }))
     expect(await node.stores.timers.expire([id])).toEqual([id])
-    expect(await node.tasks.get(id)).toMatchObject({ status: 'CANCELLED', reason: 'expired' })
-    await node.tasks.replay(id, api)
+    expect(await node.tasks.get(id, null)).toMatchObject({ status: 'CANCELLED', reason: 'expired' })
+    await node.tasks.replay(id, null, api)
     expect(await node.stores.timers.expire([id])).toEqual([])
     expect(await node.claim(await node.worker(), 1, { queue: 'expired' })).toMatchObject([{ id, attempt: 1 }])
   })
@@ -129,29 +133,31 @@ describe('replay', () => {
   test('keeps the key: it still finds the task', async () => {
     const task = keyed('replayed', 'a', { queue: 'keyed' })
     const { id } = await node.intake.submit(task)
-    await node.tasks.cancel(id, api)
-    await node.tasks.replay(id, api)
+    await node.tasks.cancel(id, null, api)
+    await node.tasks.replay(id, null, api)
     expect(await node.intake.submit(task)).toMatchObject({ id, replayed: true, status: 'PENDING' })
   })
 
   test('of what waits, runs or succeeded, or was discarded, is refused', async () => {
     const life = await startLife(node)
-    await expect(node.tasks.replay(life.id, api)).rejects.toMatchObject({ code: 'wrong_state' })
+    await expect(node.tasks.replay(life.id, null, api)).rejects.toMatchObject({ code: 'wrong_state' })
     await say(node, life, words.succeed)
-    await expect(node.tasks.replay(life.id, api)).rejects.toMatchObject({ code: 'wrong_state' })
+    await expect(node.tasks.replay(life.id, null, api)).rejects.toMatchObject({ code: 'wrong_state' })
     const { id } = await dead()
     await node.query('update outcomes set discarded_at = now() where id = $1', [id])
     await node.query('delete from dead_letters where task_id = $1', [id])
-    await expect(node.tasks.replay(id, api)).rejects.toMatchObject({ code: 'wrong_state' })
+    await expect(node.tasks.replay(id, null, api)).rejects.toMatchObject({ code: 'wrong_state' })
   })
 })
 
 describe('what cannot be found', () => {
   test.each(['get', 'cancel', 'replay', 'attempts', 'events'] as const)('is said by %s', async (method) => {
-    await expect(node.tasks[method](unknown, api)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(node.tasks[method](unknown, null, api)).rejects.toMatchObject({ code: 'not_found' })
   })
   test('is said at once also by a caller who would wait', async () => {
-    await expect(node.tasks.getFinished(unknown, 60_000, never)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(node.tasks.getFinished(unknown, null, { waitMs: 60_000, signal: never })).rejects.toMatchObject({
+      code: 'not_found',
+    })
     expect(node.waiters.ids).toEqual([])
   })
 })
@@ -160,7 +166,7 @@ describe('waiting for the end', () => {
   test('ends with the task, whichever way it ends, and holds nothing after it', async () => {
     const lives = await Promise.all(Array.from({ length: 4 }, () => startLife(node)))
     const [a, b, c, d] = lives as [Life, Life, Life, Life]
-    const waits = lives.map(({ id }) => node.tasks.getFinished(id, 60_000, never))
+    const waits = lives.map(({ id }) => node.tasks.getFinished(id, null, { waitMs: 60_000, signal: never }))
     await mark(node, c.id)
     await silence(node, d.worker)
     await node.query('update open_tasks set crashes = 2 where id = $1', [d.id])
@@ -176,14 +182,20 @@ describe('waiting for the end', () => {
 
   test('answers as it stands when the time is up or the client went away', async () => {
     const life = await startLife(node)
-    expect(await node.tasks.getFinished(life.id, 1, never)).toMatchObject({ status: 'RUNNING' })
-    expect(await node.tasks.getFinished(life.id, 0, never)).toMatchObject({ status: 'RUNNING' })
+    expect(await node.tasks.getFinished(life.id, null, { waitMs: 1, signal: never })).toMatchObject({
+      status: 'RUNNING',
+    })
+    expect(await node.tasks.getFinished(life.id, null, { waitMs: 0, signal: never })).toMatchObject({
+      status: 'RUNNING',
+    })
     const leaving = new AbortController()
-    const wait = node.tasks.getFinished(life.id, 60_000, leaving.signal)
+    const wait = node.tasks.getFinished(life.id, null, { waitMs: 60_000, signal: leaving.signal })
     while (node.waiters.ids.length === 0) await node.query('select 1')
     leaving.abort()
     expect(await wait).toMatchObject({ status: 'RUNNING' })
-    expect(await node.tasks.getFinished(life.id, 60_000, AbortSignal.abort())).toMatchObject({ status: 'RUNNING' })
+    expect(await node.tasks.getFinished(life.id, null, { waitMs: 60_000, signal: AbortSignal.abort() })).toMatchObject({
+      status: 'RUNNING',
+    })
     expect(node.waiters.ids).toEqual([])
   })
 
@@ -191,7 +203,7 @@ describe('waiting for the end', () => {
     for (let round = 0; round < 20; round++) {
       const life = await startLife(node)
       const [record] = await Promise.all([
-        node.tasks.getFinished(life.id, 60_000, never),
+        node.tasks.getFinished(life.id, null, { waitMs: 60_000, signal: never }),
         say(node, life, words.succeed),
       ])
       expect(record.status).toBe('SUCCEEDED')
@@ -201,7 +213,7 @@ describe('waiting for the end', () => {
   test('an end at another node is found by asking the store for the tasks that are waited for', async () => {
     const other = await openTestNode(store.url, { number: 1 })
     const life = await startLife(node)
-    const wait = other.tasks.getFinished(life.id, 60_000, never)
+    const wait = other.tasks.getFinished(life.id, null, { waitMs: 60_000, signal: never })
     while (other.waiters.ids.length === 0) await node.query('select 1')
     await say(node, life, words.succeed)
     other.waiters.finished(await other.stores.tasks.finishedOf(other.waiters.ids))
@@ -213,17 +225,17 @@ describe('waiting for the end', () => {
 describe('the record', () => {
   test('shows the last error while it retries, and the worker while it runs', async () => {
     const life = await startLife(node)
-    expect(await node.tasks.get(life.id)).toMatchObject({
+    expect(await node.tasks.get(life.id, null)).toMatchObject({
       workerId: life.worker.row.id,
       workerName: 'w',
       attempts: 1,
       error: null,
     })
     await say(node, life, words.retry)
-    const record = await node.tasks.get(life.id)
+    const record = await node.tasks.get(life.id, null)
     expect(record).toMatchObject({ status: 'RETRYING', error, workerId: null, failures: 1 })
     expect(Number(record.dueAtMs) - record.createdAtMs).toBeGreaterThan(10_000)
-    const [attempt] = await node.tasks.attempts(life.id)
+    const [attempt] = await node.tasks.attempts(life.id, null)
     expect(attempt).toMatchObject({
       attempt: 1,
       run: 1,
@@ -237,9 +249,9 @@ describe('the record', () => {
   test('hides a result whose time is over', async () => {
     const life = await startLife(node, { resultTtlMs: 1_000 })
     await say(node, life, words.succeed)
-    expect(await node.tasks.get(life.id)).toMatchObject({ result: '{"ok":true}' })
+    expect(await node.tasks.get(life.id, null)).toMatchObject({ result: '{"ok":true}' })
     await node.query(`update outcomes set completed_at = completed_at - interval '2 s' where id = $1`, [life.id])
-    expect(await node.tasks.get(life.id)).toMatchObject({ status: 'SUCCEEDED', result: null })
+    expect(await node.tasks.get(life.id, null)).toMatchObject({ status: 'SUCCEEDED', result: null })
     await node.query(`update outcomes set completed_at = completed_at + interval '2 s' where id = $1`, [life.id])
   })
 
@@ -250,7 +262,7 @@ describe('the record', () => {
     await passDue(node, life.id)
     await node.stores.timers.promote([{ id: life.id, handoff: null }])
     expect(await say(node, await claimLife(node, life), words.snooze)).toMatchObject({ status: 'DEAD' })
-    expect(await node.tasks.get(life.id)).toMatchObject({ failures: 0, error: { class: 'TooManySnoozes' } })
+    expect(await node.tasks.get(life.id, null)).toMatchObject({ failures: 0, error: { class: 'TooManySnoozes' } })
     expect(await trailOf(node, life.id)).toEqual([
       ...['snooze RUNNING>SCHEDULED @1 worker', 'exhaust RUNNING>DEAD @2 worker'],
     ])

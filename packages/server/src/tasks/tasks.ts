@@ -1,5 +1,5 @@
-import { allowedFrom, DulyError, isOpen, type Lane, partitionOf, type Uuid } from '@duly/domain'
-import type { Actor, AttemptRecord, CancelResult, EventRecord, TaskRecord } from '../model.js'
+import { allowedFrom, DulyError, isOpen, type Lane, type TenantScope, type Uuid } from '@duly/domain'
+import type { Actor, AttemptRecord, CancelResult, EventRecord, TaskRecord, WaitRequest } from '../model.js'
 import type { TaskStore } from '../store/task-store.js'
 import { trailOf } from './trail.js'
 import type { Waiters } from './waiters.js'
@@ -16,7 +16,7 @@ export interface TasksOptions {
 /** A task can change hands between two looks; each try looks anew. */
 const maxTries = 20
 
-/** Single tasks: what they are, and what the API does to them. */
+/** Single tasks: what they are, and what the API does to them. Another tenant's are as if they did not exist. */
 export class Tasks {
   readonly #options: TasksOptions
 
@@ -24,42 +24,42 @@ export class Tasks {
     this.#options = options
   }
 
-  async get(id: Uuid): Promise<TaskRecord> {
-    const record = await this.#options.store.read(id)
+  async get(id: Uuid, tenant: TenantScope): Promise<TaskRecord> {
+    const record = await this.#options.store.read(id, tenant)
     if (!record) throw notFound()
     return record
   }
 
   /** The record once the task is finished; after `waitMs`, or when the signal aborts, as it stands. */
-  async getFinished(id: Uuid, waitMs: number, signal: AbortSignal): Promise<TaskRecord> {
+  async getFinished(id: Uuid, tenant: TenantScope, { waitMs, signal }: WaitRequest): Promise<TaskRecord> {
     // waiting begins before the look, so that an end between the two is not missed
     const wait = this.#options.waiters.wait(id, waitMs, signal)
     try {
-      const record = await this.get(id)
+      const record = await this.get(id, tenant)
       if (waitMs <= 0 || !isOpen(record.status)) return record
       await wait.done
-      return await this.get(id)
+      return await this.get(id, tenant)
     } finally {
       wait.cancel()
     }
   }
 
   /** Waiting tasks end at once; of a running one the worker is told. Cancelling a cancelled task again changes nothing. */
-  async cancel(id: Uuid, actor: Actor): Promise<CancelResult> {
+  async cancel(id: Uuid, tenant: TenantScope, actor: Actor): Promise<CancelResult> {
     const { store } = this.#options
     const by = actorName(actor)
     for (let attempt = 0; attempt < maxTries; attempt++) {
-      const cancelledAtMs = await store.cancelWaiting(id, by, 'cancelled')
+      const cancelledAtMs = await store.cancelWaiting(id, tenant, { actor: by, reason: 'cancelled' })
       if (cancelledAtMs !== null) {
         this.#options.onFinished(id)
         return { id, status: 'CANCELLED', cancelRequested: false, cancelledAtMs }
       }
-      const session = await store.requestCancel(id, by, 'cancel_requested')
+      const session = await store.requestCancel(id, tenant, { actor: by, reason: 'cancel_requested' })
       if (session !== null) {
         this.#options.onCancelRequested(session)
         return { id, status: 'RUNNING', cancelRequested: true, cancelledAtMs: null }
       }
-      const standing = await store.standing(id)
+      const standing = await store.standing(id, tenant)
       if (!standing) throw notFound()
       const { status, cancelRequested, completedAtMs } = standing
       if (cancelRequested) return { id, status, cancelRequested, cancelledAtMs: null }
@@ -72,31 +72,31 @@ export class Tasks {
   }
 
   /** Runs a finished task again, with its retries restored, under the same id. */
-  async replay(id: Uuid, actor: Actor): Promise<TaskRecord> {
+  async replay(id: Uuid, tenant: TenantScope, actor: Actor): Promise<TaskRecord> {
     const { store } = this.#options
-    const lane = await store.replay(id, partitionOf(id), actorName(actor))
+    const lane = await store.replay(id, tenant, actorName(actor))
     if (!lane) {
-      const standing = await store.standing(id)
+      const standing = await store.standing(id, tenant)
       throw standing ? wrongState('retried', standing.status) : notFound()
     }
     this.#options.onReady(lane)
-    return this.get(id)
+    return this.get(id, tenant)
   }
 
-  async attempts(id: Uuid): Promise<readonly AttemptRecord[]> {
-    await this.#exists(id)
+  async attempts(id: Uuid, tenant: TenantScope): Promise<readonly AttemptRecord[]> {
+    await this.#exists(id, tenant)
     return this.#options.store.attempts(id)
   }
 
   /** Every transition, oldest first. */
-  async events(id: Uuid): Promise<readonly EventRecord[]> {
-    const facts = await this.#options.store.trail(id)
+  async events(id: Uuid, tenant: TenantScope): Promise<readonly EventRecord[]> {
+    const facts = await this.#options.store.trail(id, tenant)
     if (!facts) throw notFound()
     return trailOf(facts)
   }
 
-  async #exists(id: Uuid): Promise<void> {
-    if (!(await this.#options.store.standing(id))) throw notFound()
+  async #exists(id: Uuid, tenant: TenantScope): Promise<void> {
+    if (!(await this.#options.store.standing(id, tenant))) throw notFound()
   }
 }
 

@@ -51,8 +51,8 @@ describe('the trail of a task that', () => {
     expect(await trail(life.id)).toEqual([submit, claim(1)])
     await say(node, life, words.succeed)
     expect(await trail(life.id)).toEqual([submit, claim(1), succeed(1)])
-    const record = await node.tasks.get(life.id)
-    const events = await node.tasks.events(life.id)
+    const record = await node.tasks.get(life.id, null)
+    const events = await node.tasks.events(life.id, null)
     expect(events.map(({ at }) => at)).toEqual([record.createdAtMs, record.startedAtMs, record.completedAtMs])
     expect(events[2]?.actor).toMatch(/^worker-[0-9a-z]{26}$/)
   })
@@ -86,7 +86,7 @@ describe('the trail of a task that', () => {
     const begun = ['submit >SCHEDULED @- api', 'promote SCHEDULED>PENDING @- timer']
     expect(await trail(plain.id)).toEqual(begun)
     expect(await trail(handed.id)).toEqual([...begun, claim(1)])
-    for (const { id } of [plain, handed]) expect((await node.tasks.events(id))[1]?.at).toBe(dueAtMs)
+    for (const { id } of [plain, handed]) expect((await node.tasks.events(id, null))[1]?.at).toBe(dueAtMs)
   })
 
   test('snoozed or was released comes back without a failure', async () => {
@@ -109,7 +109,7 @@ describe('the trail of a task that', () => {
     const promoted = await startLife(node)
     await say(node, promoted, words.retry)
     await promote(promoted.id)
-    for (const { id } of [scheduled, pending, retrying, promoted]) await node.tasks.cancel(id, api)
+    for (const { id } of [scheduled, pending, retrying, promoted]) await node.tasks.cancel(id, null, api)
     expect(await trail(scheduled.id)).toEqual(['submit >SCHEDULED @- api', 'cancel SCHEDULED>CANCELLED @- api'])
     expect(await trail(pending.id)).toEqual([submit, 'cancel PENDING>CANCELLED @- api'])
     const failedOnce = [submit, claim(1), retry(1)]
@@ -138,7 +138,7 @@ describe('the trail of a task that', () => {
     const unseen = await startLife(node)
     await node.query('update session_grants set received = 0 where session = $1', [unseen.worker.row.id])
     await lose(unseen)
-    expect((await node.tasks.events(unseen.id)).at(-1)?.reason).toBe('undelivered')
+    expect((await node.tasks.events(unseen.id, null)).at(-1)?.reason).toBe('undelivered')
     const second = await claimLife(node, { ...unseen, gate: '!suspect' })
     await lose(second)
     await say(node, await claimLife(node, { ...unseen, gate: '!suspect' }), words.succeed)
@@ -151,7 +151,7 @@ describe('the trail of a task that', () => {
   test('died, was replayed, and succeeded tells both runs', async () => {
     const second = await retryOnce(await startLife(node, { maxRetries: 1 }))
     await say(node, second, words.retry)
-    await node.tasks.replay(second.id, api)
+    await node.tasks.replay(second.id, null, api)
     const died = [submit, claim(1), retry(1), promoteRetry, claim(2), 'exhaust RUNNING>DEAD @2 worker']
     const replayed = [...died, 'replay DEAD>PENDING @- api']
     expect(await trail(second.id)).toEqual(replayed)
@@ -164,10 +164,10 @@ describe('the trail of a task that', () => {
   test('was cancelled before it started, and replayed twice, begins each run anew', async () => {
     const queue = 'replayed'
     const { id } = await node.intake.submit(newTask({ queue, delayMs: 60_000 }))
-    await node.tasks.cancel(id, api)
-    await node.tasks.replay(id, api)
+    await node.tasks.cancel(id, null, api)
+    await node.tasks.replay(id, null, api)
     await say(node, await claimLife(node, { id, queue }), words.fail)
-    await node.tasks.replay(id, api)
+    await node.tasks.replay(id, null, api)
     expect(await trail(id)).toEqual([
       ...['submit >SCHEDULED @- api', 'cancel SCHEDULED>CANCELLED @- api', 'replay CANCELLED>PENDING @- api'],
       ...[claim(1), 'fail RUNNING>FAILED @1 worker', 'replay FAILED>PENDING @- api'],

@@ -63,12 +63,12 @@ export async function openRow(node: TestNode, id: Uuid): Promise<OpenRow | undef
 }
 
 export async function statusOf(node: TestNode, id: Uuid): Promise<TaskStatus> {
-  return (await node.tasks.get(id)).status
+  return (await node.tasks.get(id, null)).status
 }
 
 /** The whole trail as `transition from>to @attempt actor`, without the id in the actor's name. */
 export async function wholeTrailOf(node: TestNode, id: Uuid): Promise<string[]> {
-  return (await node.tasks.events(id)).map(
+  return (await node.tasks.events(id, null)).map(
     ({ transition, fromStatus, toStatus, attempt, actor }) =>
       `${transition} ${fromStatus ?? ''}>${toStatus} @${attempt ?? '-'} ${actor.replace(/[-:].*/, '')}`,
   )
@@ -85,7 +85,7 @@ export async function trailOf(node: TestNode, id: Uuid): Promise<string[]> {
  * backwards, each attempt was claimed once, and the end is where the task stands.
  */
 export async function expectChained(node: TestNode, id: Uuid): Promise<void> {
-  const events = await node.tasks.events(id)
+  const events = await node.tasks.events(id, null)
   for (const [place, { transition, fromStatus, toStatus, at }] of events.entries()) {
     const before = events[place - 1]
     expect(fromStatus).toBe(before?.toStatus ?? null)
@@ -99,5 +99,5 @@ export async function expectChained(node: TestNode, id: Uuid): Promise<void> {
 
 /** Each attempt as `number outcome`. */
 export async function attemptsOf(node: TestNode, id: Uuid): Promise<string[]> {
-  return (await node.tasks.attempts(id)).map(({ attempt, outcome }) => `${attempt} ${outcome}`)
+  return (await node.tasks.attempts(id, null)).map(({ attempt, outcome }) => `${attempt} ${outcome}`)
 }

@@ -73,7 +73,7 @@ export async function passDue(node: TestNode, id: Uuid): Promise<void> {
   await node.query(`update open_tasks set due_at = now() - interval '1 s', wake_at = now() where id = $1`, [id])
 }
 
-export const mark = (node: TestNode, id: Uuid) => node.tasks.cancel(id, { kind: 'api', name: 'tester' })
+export const mark = (node: TestNode, id: Uuid) => node.tasks.cancel(id, null, { kind: 'api', name: 'tester' })
 
 /** A pass of the watchdog, as if it had passed every second all along: no outage lies behind it. */
 export async function watch(node: TestNode): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto'
-import { type Clock, IdMinter, type Lane, systemClock, type Uuid } from '@duly/domain'
+import { type Clock, IdMinter, type Lane, systemClock, type TenantScope, type Uuid } from '@duly/domain'
 import pg from 'pg'
 import { type Logger, pino } from 'pino'
 import { createDatabase } from '../../../../tests/support/database.js'
@@ -125,11 +125,12 @@ export class TestNode {
     return (await this.admin.query<R>(text, values as unknown[])).rows
   }
 
-  /** A live session with room for everything. */
-  async worker(over: Partial<WorkerRegistration> = {}): Promise<SessionState> {
+  /** A live session with room for everything, of an unbound key if no tenant is given. */
+  async worker(over: Partial<WorkerRegistration> = {}, tenant: TenantScope = null): Promise<SessionState> {
     const served = { queues: ['default'], taskTypes: ['work'], slots: 500 }
     const registration = { name: 'w', host: null, version: null, ...served, heartbeatMs: null, ...over }
-    return this.sessions.require((await this.sessions.register(registration)).id)
+    const { id } = await this.sessions.register(registration, tenant)
+    return this.sessions.require({ id, tenant })
   }
 
   /** Claims up to `count` of a lane for the session, as a worker that has acknowledged everything it was given. */

@@ -70,7 +70,7 @@ describe('what happens between the look and the act', () => {
       const life = await startLife(node)
       await prepare(life)
       await passWith(() => say(node, life, words.succeed))
-      expect(await node.tasks.get(life.id)).toMatchObject({ status: 'SUCCEEDED', crashes: 0, failures: 0 })
+      expect(await node.tasks.get(life.id, null)).toMatchObject({ status: 'SUCCEEDED', crashes: 0, failures: 0 })
     })
 
     test(`${what}: a mark that came first ends it`, async () => {

@@ -43,7 +43,7 @@ describe('a worker that fell silent', () => {
     const third = await claimLife(node, { ...first, gate: '!suspect' })
     await silence(node, third.worker)
     await watch(node)
-    expect(await node.tasks.get(first.id)).toMatchObject({
+    expect(await node.tasks.get(first.id, null)).toMatchObject({
       ...{ status: 'DEAD', reason: 'worker_lost', crashes: 3, failures: 0, attempts: 3 },
       error: { class: 'WorkerLost' },
     })
@@ -70,7 +70,7 @@ describe('a worker that fell silent', () => {
       gate: '!suspect',
     })
     expect(await attemptsOf(node, id)).toEqual([])
-    expect(await node.tasks.get(id)).toMatchObject({ attempts: 0, crashes: 0 })
+    expect(await node.tasks.get(id, null)).toMatchObject({ attempts: 0, crashes: 0 })
   })
 
   test('is forgiven ten grants that were never acknowledged, not more', async () => {
@@ -156,7 +156,7 @@ describe('a deadline', () => {
     await claimLife(node, life)
     await passDeadline(node, life.id)
     await watch(node)
-    expect(await node.tasks.get(life.id)).toMatchObject({
+    expect(await node.tasks.get(life.id, null)).toMatchObject({
       ...{ status: 'DEAD', failures: 2, reason: 'timed_out' },
       error: { class: 'TimeoutError', message: expect.stringContaining('60 s') },
     })
@@ -186,7 +186,7 @@ describe('a deadline', () => {
     expect(wake?.inMs).toBe(6_000)
     await node.query(`update open_tasks set wake_at = now() where id = $1`, [life.id])
     await watch(node)
-    expect(await node.tasks.get(life.id)).toMatchObject({
+    expect(await node.tasks.get(life.id, null)).toMatchObject({
       status: 'CANCELLED',
       failures: 0,
       error: { class: 'Stopped' },

@@ -5,6 +5,9 @@ import { writeQueues } from '../write-task.js'
 
 export function registerQueues(app: FastifyInstance, context: ApiContext): void {
   mount(app, context, 'listQueues', {
-    handle: async () => ({ status: 200, json: writeQueues(await context.services.queues.list()) }),
+    handle: async ({ caller }) => ({
+      status: 200,
+      json: writeQueues(await context.services.queues.list(caller.tenant)),
+    }),
   })
 }

@@ -1,6 +1,7 @@
 import type { SubmitTaskBody } from '@duly/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Actor, Submitted } from '../../model.js'
+import type { Submitted } from '../../model.js'
+import { actorOf } from '../caller.js'
 import type { ApiContext } from '../context.js'
 import { headerKeyErrors, idempotencyHeader } from '../idempotency-header.js'
 import { type Answer, mount } from '../mount.js'
@@ -15,9 +16,6 @@ import {
   writeSubmittedBatch,
   writeTask,
 } from '../write-task.js'
-
-/** Until calls carry keys, the trail knows them by their request ids. */
-const actorOf = (request: FastifyRequest): Actor => ({ kind: 'api', name: request.id })
 
 const traceparentOf = (request: FastifyRequest): string | null => {
   const header = request.headers.traceparent
@@ -45,13 +43,14 @@ function registerSubmit(app: FastifyInstance, context: ApiContext): void {
       ...submissionErrors(value, singlePlace(captures), config.payloadMaxBytes),
       ...headerKeyErrors(request, value),
     ],
-    handle: async ({ body, text, captures, request }) => {
+    handle: async ({ body, text, captures, request, caller }) => {
       const task = toNewTask(body, {
         request: text,
         payload: captures.text('payload'),
         metadata: captures.text('metadata'),
         idempotencyKey: idempotencyHeader(request),
         traceparent: traceparentOf(request),
+        tenant: caller.tenant,
       })
       const submitted = await services.intake.submit(task)
       return accepted(writeSubmitted(submitted), submitted.replayed)
@@ -73,12 +72,19 @@ function registerBatch(app: FastifyInstance, context: ApiContext): void {
       ),
       ...batchHeaderErrors(request),
     ],
-    handle: async ({ body, captures, request }) => {
+    handle: async ({ body, captures, request, caller }) => {
       const traceparent = traceparentOf(request)
       const tasks = body.tasks.map((item: SubmitTaskBody, index) => {
         const { payload, metadata } = batchPlace(captures, index)
         const text = captures.text('tasks[*]', index) ?? ''
-        return toNewTask(item, { request: text, payload, metadata, idempotencyKey: undefined, traceparent })
+        return toNewTask(item, {
+          request: text,
+          payload,
+          metadata,
+          idempotencyKey: undefined,
+          traceparent,
+          tenant: caller.tenant,
+        })
       })
       const submitted: readonly Submitted[] = await services.intake.submitBatch(tasks)
       return accepted(
@@ -103,30 +109,33 @@ function batchHeaderErrors(request: FastifyRequest) {
 function registerReads(app: FastifyInstance, context: ApiContext): void {
   const { tasks } = context.services
   mount(app, context, 'getTask', {
-    handle: async ({ id, query, reply }) => {
+    handle: async ({ id, query, reply, caller: { tenant } }) => {
       const waitMs = Math.round((query.wait_seconds ?? 0) * 1_000)
-      if (waitMs === 0) return { status: 200, json: writeTask(await tasks.get(id)) }
-      const record = await context.waits.hold(reply.raw, (signal) => tasks.getFinished(id, waitMs, signal))
+      if (waitMs === 0) return { status: 200, json: writeTask(await tasks.get(id, tenant)) }
+      const record = await context.waits.hold(reply.raw, (signal) => tasks.getFinished(id, tenant, { waitMs, signal }))
       return { status: 200, json: writeTask(record) }
     },
   })
   mount(app, context, 'listAttempts', {
-    handle: async ({ id }) => ({ status: 200, json: writeAttempts(await tasks.attempts(id)) }),
+    handle: async ({ id, caller }) => ({ status: 200, json: writeAttempts(await tasks.attempts(id, caller.tenant)) }),
   })
   mount(app, context, 'listEvents', {
-    handle: async ({ id }) => ({ status: 200, json: writeEvents(await tasks.events(id)) }),
+    handle: async ({ id, caller }) => ({ status: 200, json: writeEvents(await tasks.events(id, caller.tenant)) }),
   })
 }
 
 function registerActions(app: FastifyInstance, context: ApiContext): void {
   const { tasks } = context.services
   mount(app, context, 'cancelTask', {
-    handle: async ({ id, request }) => {
-      const result = await tasks.cancel(id, actorOf(request))
+    handle: async ({ id, ...call }) => {
+      const result = await tasks.cancel(id, call.caller.tenant, actorOf(call))
       return { status: result.status === 'CANCELLED' ? 200 : 202, json: writeCancelled(result) }
     },
   })
   mount(app, context, 'retryTask', {
-    handle: async ({ id, request }) => ({ status: 200, json: writeTask(await tasks.replay(id, actorOf(request))) }),
+    handle: async ({ id, ...call }) => {
+      const record = await tasks.replay(id, call.caller.tenant, actorOf(call))
+      return { status: 200, json: writeTask(record) }
+    },
   })
 }

@@ -1,5 +1,6 @@
+import type { Caller, Uuid } from '@duly/domain'
 import type { FastifyInstance } from 'fastify'
-import type { PollRequest } from '../../model.js'
+import type { PollRequest, SessionRef } from '../../model.js'
 import type { ApiContext } from '../context.js'
 import { mount } from '../mount.js'
 import { toHeartbeat, toRegistration, toReports } from '../to-report.js'
@@ -15,6 +16,9 @@ function toPoll(body: { slots: number; wait_seconds?: number; received?: number 
   return { slots: body.slots, waitMs: Math.round((body.wait_seconds ?? 0) * 1_000), received: body.received ?? 0 }
 }
 
+/** The session that a call names, with the binding of its key. */
+const sessionOf = ({ id, caller }: { id: Uuid; caller: Caller }): SessionRef => ({ id, tenant: caller.tenant })
+
 export function registerWorkers(app: FastifyInstance, context: ApiContext): void {
   registerSessions(app, context)
   registerWork(app, context)
@@ -23,21 +27,24 @@ export function registerWorkers(app: FastifyInstance, context: ApiContext): void
 function registerSessions(app: FastifyInstance, context: ApiContext): void {
   const { workers } = context.services
   mount(app, context, 'registerWorker', {
-    handle: async ({ body }) => ({ status: 201, json: writeSession(await workers.register(toRegistration(body))) }),
+    handle: async ({ body, caller }) => {
+      const session = await workers.register(toRegistration(body), caller.tenant)
+      return { status: 201, json: writeSession(session) }
+    },
   })
   mount(app, context, 'heartbeat', {
     captures: [{ path: 'checkpoints[*].value', opaque: true }],
     lenient: handlerTexts,
     rules: ({ value, captures }) => checkpointErrors(value, captures),
-    handle: async ({ id, body, captures, reply }) => {
+    handle: async ({ body, captures, reply, ...call }) => {
       const beat = toHeartbeat(body, captures)
-      const answer = await context.waits.hold(reply.raw, (signal) => workers.heartbeat(id, beat, signal))
+      const answer = await context.waits.hold(reply.raw, (signal) => workers.heartbeat(sessionOf(call), beat, signal))
       return { status: 200, json: writeHeartbeat(answer) }
     },
   })
   mount(app, context, 'leave', {
-    handle: async ({ id }) => {
-      await workers.leave(id)
+    handle: async (call) => {
+      await workers.leave(sessionOf(call))
       return { status: 204 }
     },
   })
@@ -47,8 +54,8 @@ function registerWork(app: FastifyInstance, context: ApiContext): void {
   const { services, config, waits } = context
   const { workers } = services
   mount(app, context, 'pollTasks', {
-    handle: async ({ id, body, reply }) => {
-      const tasks = await waits.hold(reply.raw, (signal) => workers.poll(id, toPoll(body), signal))
+    handle: async ({ body, reply, ...call }) => {
+      const tasks = await waits.hold(reply.raw, (signal) => workers.poll(sessionOf(call), toPoll(body), signal))
       return { status: 200, json: writeGrants(tasks) }
     },
   })
@@ -56,8 +63,8 @@ function registerWork(app: FastifyInstance, context: ApiContext): void {
     captures: results,
     lenient: errorTexts,
     rules: ({ value, captures }) => reportsErrors(value, captures, config.resultMaxBytes),
-    handle: async ({ id, body, captures }) => {
-      const verdicts = await workers.report(id, toReports(body.reports, captures))
+    handle: async ({ body, captures, ...call }) => {
+      const verdicts = await workers.report(sessionOf(call), toReports(body.reports, captures))
       return { status: 200, json: writeReportResults(verdicts) }
     },
   })
@@ -65,9 +72,11 @@ function registerWork(app: FastifyInstance, context: ApiContext): void {
     captures: results,
     lenient: errorTexts,
     rules: ({ value, captures }) => reportsErrors(value, captures, config.resultMaxBytes),
-    handle: async ({ id, body, captures, reply }) => {
+    handle: async ({ body, captures, reply, ...call }) => {
       const reports = toReports(body.reports ?? [], captures)
-      const answer = await waits.hold(reply.raw, (signal) => workers.exchange(id, reports, toPoll(body), signal))
+      const answer = await waits.hold(reply.raw, (signal) =>
+        workers.exchange(sessionOf(call), reports, toPoll(body), signal),
+      )
       return { status: 200, json: writeExchange(answer.results, answer.tasks) }
     },
   })

@@ -1,6 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import { DulyError, firstUuidAt, isOpen, type Uuid, uuidFromBytes } from '@duly/domain'
-import type { GrantedTask, HeartbeatRequest, NewTask, Report, Services, Submitted, TaskRecord } from '../../model.js'
+import { DulyError, firstUuidAt, isOpen, isVisible, type TenantScope, type Uuid, uuidFromBytes } from '@duly/domain'
+import type {
+  GrantedTask,
+  HeartbeatRequest,
+  NewTask,
+  Report,
+  Services,
+  SessionRef,
+  Submitted,
+  TaskRecord,
+  WaitRequest,
+  WorkerRegistration,
+} from '../../model.js'
 
 /** The instant that every answer of these services carries. */
 export const fixedAtMs = Date.UTC(2026, 3, 3, 10)
@@ -20,7 +31,7 @@ export class MemoryServices implements Services {
   readonly beats: HeartbeatRequest[] = []
   readonly tasksById = new Map<Uuid, { task: NewTask; record: TaskRecord }>()
   /** Sessions that are alive. */
-  readonly sessions = new Set<Uuid>()
+  readonly sessions = new Map<Uuid, TenantScope>()
   /** Thrown by the next call of any service, once. */
   failNext: unknown = null
   readiness: string | null = null
@@ -34,25 +45,26 @@ export class MemoryServices implements Services {
   }
 
   readonly tasks = {
-    get: async (id: Uuid) => this.#record(id),
-    getFinished: async (id: Uuid, waitMs: number, signal: AbortSignal) => {
+    get: async (id: Uuid, tenant: TenantScope) => this.#record(id, tenant),
+    getFinished: async (id: Uuid, tenant: TenantScope, { waitMs, signal }: WaitRequest) => {
+      this.#record(id, tenant)
       await this.#wait(waitMs, signal)
-      return this.#record(id)
+      return this.#record(id, tenant)
     },
-    cancel: async (id: Uuid) => this.#cancel(id),
-    replay: async (id: Uuid) => {
-      const record = this.#record(id)
+    cancel: async (id: Uuid, tenant: TenantScope) => this.#cancel(id, tenant),
+    replay: async (id: Uuid, tenant: TenantScope) => {
+      const record = this.#record(id, tenant)
       if (isOpen(record.status)) throw new DulyError('wrong_state', `The task is ${record.status}.`)
       return this.set(id, { status: 'PENDING', failures: 0, crashes: 0, completedAtMs: null })
     },
-    attempts: async (id: Uuid) => {
-      this.#record(id)
+    attempts: async (id: Uuid, tenant: TenantScope) => {
+      this.#record(id, tenant)
       const error = { class: 'SmtpError', message: 'no', stack: null }
       const base = { attempt: 1, run: 0, workerId: null, workerName: 'mailer', retryDelayMs: 1_500, error }
       return [{ ...base, startedAtMs: fixedAtMs, endedAtMs: fixedAtMs + 5, outcome: 'failed' as const }]
     },
-    events: async (id: Uuid) => {
-      this.#record(id)
+    events: async (id: Uuid, tenant: TenantScope) => {
+      this.#record(id, tenant)
       const base = {
         at: fixedAtMs,
         transition: 'cancel',
@@ -74,21 +86,21 @@ export class MemoryServices implements Services {
   }
 
   readonly workers = {
-    register: async () => {
+    register: async (_registration?: WorkerRegistration, tenant: TenantScope = null) => {
       const id = newId()
-      this.sessions.add(id)
+      this.sessions.set(id, tenant)
       return { id, heartbeatMs: 5_000, leaseMs: 15_000 }
     },
-    poll: async (session: Uuid, request: { slots: number; waitMs: number }, signal: AbortSignal) => {
+    poll: async (session: SessionRef, request: { slots: number; waitMs: number }, signal: AbortSignal) => {
       this.#live(session)
       return this.#grants(request, signal)
     },
-    report: async (session: Uuid, reports: readonly Report[]) => {
+    report: async (session: SessionRef, reports: readonly Report[]) => {
       this.#live(session)
       return reports.map((report) => this.#report(report))
     },
     exchange: async (
-      session: Uuid,
+      session: SessionRef,
       reports: readonly Report[],
       request: { slots: number; waitMs: number },
       signal: AbortSignal,
@@ -99,7 +111,7 @@ export class MemoryServices implements Services {
         tasks: await this.#grants(request, signal),
       }
     },
-    heartbeat: async (session: Uuid, beat: HeartbeatRequest, signal: AbortSignal) => {
+    heartbeat: async (session: SessionRef, beat: HeartbeatRequest, signal: AbortSignal) => {
       this.#live(session)
       this.beats.push(beat)
       await this.#wait(beat.waitMs, signal)
@@ -109,9 +121,9 @@ export class MemoryServices implements Services {
         drain: false,
       }
     },
-    leave: async (session: Uuid) => {
+    leave: async (session: SessionRef) => {
       this.#live(session)
-      this.sessions.delete(session)
+      this.sessions.delete(session.id)
     },
   }
 
@@ -131,9 +143,9 @@ export class MemoryServices implements Services {
     if (error !== null) throw error
   }
 
-  #live(session: Uuid): void {
+  #live({ id, tenant }: SessionRef): void {
     this.#failIfTold()
-    if (!this.sessions.has(session)) throw new DulyError('session_lost', 'The session is not live.')
+    if (this.sessions.get(id) !== tenant) throw new DulyError('session_lost', 'The session is not live.')
   }
 
   #submit(task: NewTask): Submitted {
@@ -152,15 +164,15 @@ export class MemoryServices implements Services {
     return answer
   }
 
-  #record(id: Uuid): TaskRecord {
+  #record(id: Uuid, tenant: TenantScope = null): TaskRecord {
     this.#failIfTold()
     const entry = this.tasksById.get(id)
-    if (!entry) throw new DulyError('not_found', 'There is no such task.')
+    if (!entry || !isVisible(tenant, entry.record.tenant)) throw new DulyError('not_found', 'There is no such task.')
     return entry.record
   }
 
-  #cancel(id: Uuid) {
-    const { status } = this.#record(id)
+  #cancel(id: Uuid, tenant: TenantScope) {
+    const { status } = this.#record(id, tenant)
     if (status === 'RUNNING') return { id, status, cancelRequested: true, cancelledAtMs: null }
     if (!isOpen(status) && status !== 'CANCELLED') throw new DulyError('wrong_state', `The task is ${status}.`)
     this.set(id, { status: 'CANCELLED' })
