@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox'
+import { Status } from './common.js'
 import { Problem } from './problems.js'
 import { Queue, QueueList } from './queues.js'
 import * as tasks from './tasks.js'
@@ -17,6 +18,7 @@ export const components: Readonly<Record<string, TSchema>> = {
   TaskEvent: tasks.TaskEvent,
   TaskEventList: tasks.TaskEventList,
   TaskError: tasks.TaskErrorSchema,
+  Status,
   Queue,
   QueueList,
   RegisterWorker: workers.RegisterWorker,

@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox'
 import { componentName, components } from './components.js'
 import { Problem } from './problems.js'
 import { type ApiResponse, type ApiRoute, problemsOf, routeList } from './routes.js'
+import { tagList } from './tags.js'
 
 type JsonObject = { [key: string]: unknown }
 
@@ -104,12 +105,7 @@ export function openApiDocument(version = '0.1.0'): JsonObject {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    tags: [
-      { name: 'tasks', description: 'Submit, read, cancel and retry tasks.' },
-      { name: 'queues', description: 'What waits where.' },
-      { name: 'workers', description: 'The protocol of workers: JSON over HTTP keep-alive, all batched.' },
-      { name: 'system', description: 'Health, metrics and this document.' },
-    ],
+    tags: tagList,
     paths: pathsOf(),
     components: { schemas: Object.fromEntries(schemas) },
   }

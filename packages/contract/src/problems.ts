@@ -14,7 +14,7 @@ export const Problem = closed(
     request_id: Type.String({ description: 'Finds the request in the log of the server.' }),
     errors: Type.Optional(
       Type.Array(closed({ path: Type.String(), message: Type.String() }), {
-        description: 'Every invalid place of the request, such as `tasks[3].payload`. A path of `` is the whole body.',
+        description: 'Every invalid place of the request, such as `tasks[3].payload`. An empty path is the whole body.',
       }),
     ),
   },

@@ -1,56 +1,25 @@
-import { errorCatalogue } from '@duly/domain'
+import { errorCatalogue, scopes } from '@duly/domain'
 import type { TSchema } from 'typebox'
-import { componentName, components } from './components.js'
+import { components } from './components.js'
+import { type Described, fieldsOf, limitText, meaningOf, type TypeWriter, typeText } from './describe.js'
 import { markdownTable } from './markdown.js'
 import { type ApiRoute, problemsOf, routeList } from './routes.js'
+import { tagList } from './tags.js'
 
-interface Described {
-  readonly [key: string]: unknown
-  readonly type?: string | readonly string[]
-  readonly enum?: readonly unknown[]
-  readonly anyOf?: readonly Described[]
-  readonly items?: Described
-  readonly format?: string
-  readonly description?: string
-  readonly properties?: Readonly<Record<string, Described>>
-  readonly required?: readonly string[]
+const markdown: TypeWriter = {
+  component: (name) => `[${name}](#${name.toLowerCase()})`,
+  value: (text) => `\`${text}\``,
 }
 
-const link = (name: string): string => `[${name}](#${name.toLowerCase()})`
-
-function typeText(schema: Described): string {
-  const name = componentName(schema)
-  if (name !== undefined) return link(name)
-  if (schema.enum) return schema.enum.map((value) => `\`${String(value)}\``).join(', ')
-  if (schema.anyOf) return schema.anyOf.map(typeText).join(' or ')
-  if (schema.items) return `list of ${typeText(schema.items)}`
-  if (schema.type === undefined) return 'any'
-  const types = typeof schema.type === 'string' ? [schema.type] : schema.type
-  return types.map((type) => (type === 'string' && schema.format === 'date-time' ? 'instant' : type)).join(' or ')
-}
-
-const bounds = [
-  ['minimum', '≥ '],
-  ['maximum', '≤ '],
-  ['minLength', 'length ≥ '],
-  ['maxLength', 'length ≤ '],
-  ['minItems', 'items ≥ '],
-  ['maxItems', 'items ≤ '],
-] as const
-
-function limitText(schema: Described): string {
-  const own = schema.items && componentName(schema.items) === undefined ? { ...schema.items, ...schema } : schema
-  return bounds.flatMap(([key, text]) => (own[key] === undefined ? [] : [`${text}${String(own[key])}`])).join(', ')
-}
+const typeOf = (schema: TSchema | Described): string => typeText(schema as Described, markdown)
 
 function fieldTable(schema: TSchema): string[] {
-  const { properties = {}, required = [] } = schema as Described
-  const rows = Object.entries(properties).map(([name, field]) => [
-    `\`${name}\``,
-    typeText(field),
-    required.includes(name) ? 'yes' : '',
+  const rows = fieldsOf(schema as Described).map(({ path, schema: field, isRequired }) => [
+    `\`${path}\``,
+    typeOf(field),
+    isRequired ? 'yes' : '',
     limitText(field),
-    componentName(field) || field.enum ? '' : (field.description ?? '').replaceAll('\n', ' '),
+    meaningOf(field).replaceAll('\n', ' '),
   ])
   return markdownTable(['Field', 'Type', 'Always', 'Limits', 'Meaning'], rows)
 }
@@ -67,13 +36,13 @@ function parameterLines(route: ApiRoute): string[] {
 function bodyLine(route: ApiRoute): string[] {
   if (!route.body) return []
   const limit = route.bodyLimit === 'batch' ? '64 MiB' : '2 MiB'
-  return [`Body: ${typeText(route.body as Described)}, at most ${limit}.`, '']
+  return [`Body: ${typeOf(route.body)}, at most ${limit}.`, '']
 }
 
 function answerRows(route: ApiRoute): string[][] {
   const good = Object.entries(route.responses).map(([status, response]) => [
     status,
-    response.schema ? typeText(response.schema as Described) : (response.contentType ?? 'no body'),
+    response.schema ? typeOf(response.schema) : (response.contentType ?? 'no body'),
     [response.description, ...Object.keys(response.headers ?? {}).map((name) => `Header \`${name}\`.`)].join(' '),
   ])
   const bad = problemsOf(route).map((code) => [
@@ -90,6 +59,8 @@ function routeSection(route: ApiRoute): string[] {
     '',
     [route.summary, ...(route.description ? [route.description] : [])].join('. '),
     '',
+    route.scope === null ? 'Needs no API key.' : `Scope: \`${route.scope}\`.`,
+    '',
     ...parameterLines(route),
     ...bodyLine(route),
     ...markdownTable(['Status', 'Body', 'When'], answerRows(route)),
@@ -98,9 +69,30 @@ function routeSection(route: ApiRoute): string[] {
 }
 
 function schemaSection(name: string, schema: TSchema): string[] {
-  const { description } = schema as Described
+  const { description, enum: values } = schema as Described
+  if (values) return [`### ${name}`, '', ...(description ?? '').split('\n').map((line) => `- ${line}`), '']
   return [`### ${name}`, '', ...(description ? [description, ''] : []), ...fieldTable(schema), '']
 }
+
+function tagSection({ name, doc }: (typeof tagList)[number]): string[] {
+  return [`## Routes: ${name}`, '', doc, '', ...routeList.filter(({ tag }) => tag === name).flatMap(routeSection)]
+}
+
+/** One line a route, under which it is found. */
+function contents(): string[] {
+  const rows = routeList.map((route) => {
+    const heading = `${route.method} ${route.path}`
+    return [`[${heading}](#${anchorOf(heading)})`, route.scope ?? '', route.summary]
+  })
+  return markdownTable(['Route', 'Scope', 'Does'], rows)
+}
+
+/** As GitHub makes anchors of headings. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w\s-]/g, '')
+    .replaceAll(' ', '-')
 
 /** The text of docs/reference/http.md. A test keeps file and route table equal. */
 export function renderHttpReference(): string {
@@ -111,11 +103,17 @@ export function renderHttpReference(): string {
     '',
     'JSON in and out, UTF-8, `snake_case`. Instants are RFC 3339 with an offset; durations are seconds and may have a',
     'fraction. Unknown keys and unknown query parameters are refused. Every answer carries `x-request-id`. Errors are',
-    'RFC 9457 problem documents; their codes stand in [errors.md](errors.md). The same as OpenAPI 3.1: `/openapi.json`.',
+    'RFC 9457 problem documents; their codes stand in [errors.md](errors.md). Where a scope is named, a server that asks for',
+    'keys wants `authorization: Bearer …` with a key that has it. A running server shows the same as a page, `/docs`, and as',
+    'OpenAPI 3.1, `/openapi.json`.',
     '',
-    '## Routes',
+    ...contents(),
     '',
-    ...routeList.flatMap(routeSection),
+    '## Scopes',
+    '',
+    ...scopes.map(({ name, doc }) => `- \`${name}\`: ${doc}`),
+    '',
+    ...tagList.flatMap(tagSection),
     '## Bodies',
     '',
     ...Object.entries(components).flatMap(([name, schema]) => schemaSection(name, schema)),

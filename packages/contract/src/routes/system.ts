@@ -55,4 +55,13 @@ export const systemRoutes = {
     responses: { 200: { description: 'The document.', contentType: 'application/json' } },
     problems: [],
   },
+  docs: {
+    method: 'GET',
+    path: '/docs',
+    tag: 'system',
+    summary: 'This description, as a page for people',
+    scope: null,
+    responses: { 200: { description: 'The page. It needs no network.', contentType: 'text/html' } },
+    problems: [],
+  },
 } as const satisfies ApiRouteGroup

@@ -13,7 +13,7 @@ export function renderBanner({ url, postgres, worker }: DevFacts): string {
   const at = url === 'http://127.0.0.1:7070' ? '' : ` --url ${url}`
   const runs = facts([
     ['  API', `${url}/api/v1`],
-    ['  OpenAPI', `${url}/openapi.json`],
+    ['  API docs', `${url}/docs`],
     ['  Metrics', `${url}/metrics`],
     [
       '  PostgreSQL',

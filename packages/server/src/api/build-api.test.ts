@@ -138,7 +138,7 @@ describe('system routes', () => {
     expect({ status, json }).toMatchObject({ status: 200, json: { name: 'duly', version: expect.any(String) } })
     expect(contractErrors('about', 200, json)).toEqual([])
     const links = Object.values((json as { links: Record<string, string> }).links)
-    expect(links).toEqual(['/openapi.json', '/healthz', '/readyz', '/metrics'])
+    expect(links).toEqual(['/docs', '/openapi.json', '/healthz', '/readyz', '/metrics'])
     for (const url of links) expect(await api.call({ method: 'GET', url })).toMatchObject({ status: 200 })
   })
 

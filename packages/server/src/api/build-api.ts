@@ -10,6 +10,7 @@ import { registerJsonBody } from './plugins/json-body.js'
 import { registerLifecycle } from './plugins/lifecycle.js'
 import { registerProblems, sendProblem } from './plugins/problems.js'
 import { registerRequestIds, requestIdMaker } from './plugins/request-ids.js'
+import { registerApiPage } from './routes/api-page.js'
 import { registerQueues } from './routes/queues.js'
 import { registerSystem } from './routes/system.js'
 import { registerTasks } from './routes/tasks.js'
@@ -48,6 +49,7 @@ export function buildApi({ services, config = {}, logger, metrics }: ApiParts): 
   registerLifecycle(app, context)
   registerJsonBody(app)
   registerHttpMetrics(app, context)
-  for (const register of [registerTasks, registerQueues, registerWorkers, registerSystem]) register(app, context)
+  for (const register of [registerTasks, registerQueues, registerWorkers, registerSystem, registerApiPage])
+    register(app, context)
   return app
 }

@@ -7,8 +7,14 @@ import { shuttingDown } from '../wait-room.js'
 /** Probes and scrapers may add query parameters of their own, so these routes take anything. */
 export function registerSystem(app: FastifyInstance, { services, config, metrics, waits }: ApiContext): void {
   const document = JSON.stringify(openApiDocument(config.version))
-  const { healthz, readyz, metrics: figures, openapi } = apiRoutes
-  const links = { openapi: openapi.path, healthz: healthz.path, readyz: readyz.path, metrics: figures.path }
+  const { healthz, readyz, metrics: figures, openapi, docs } = apiRoutes
+  const links = {
+    docs: docs.path,
+    openapi: openapi.path,
+    healthz: healthz.path,
+    readyz: readyz.path,
+    metrics: figures.path,
+  }
   const about = { name: 'duly', version: config.version, links }
   app.get(apiRoutes.about.path, async () => about)
   app.get(apiRoutes.healthz.path, async () => ({ status: 'ok' }))

@@ -1,0 +1,12 @@
+import type { ApiRoute } from './routes.js'
+
+/** The groups of routes, in the order in which pages show them. */
+export const apiTags: Readonly<Record<ApiRoute['tag'], string>> = {
+  tasks: 'Submit, read, cancel and retry tasks.',
+  queues: 'What waits where.',
+  workers: 'The protocol of workers: JSON over HTTP keep-alive, all batched.',
+  system: 'Health, metrics and this document.',
+}
+
+/** The same as a list. */
+export const tagList = Object.entries(apiTags).map(([name, doc]) => ({ name: name as ApiRoute['tag'], doc }))
