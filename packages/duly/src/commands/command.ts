@@ -31,7 +31,7 @@ export function command(name: string, summary: string, example: string): Command
 /** A command that talks to a server. */
 export function clientCommand(name: string, summary: string, example: string): Command {
   return command(name, summary, example)
-    .option('--url <url>', 'address of the server (DULY_URL; default http://127.0.0.1:7070)')
+    .option('--url <url>', 'address of the server, or several with commas (DULY_URL; default http://127.0.0.1:7070)')
     .option('--api-key <key>', 'API key (DULY_API_KEY)')
 }
 

@@ -75,7 +75,7 @@ export class HttpClient {
     try {
       answer = await transport.send({ method, path: `/api/v1${path}`, body, headers, timeoutMs, signal })
     } catch (error) {
-      throw connectionErrorOf(error, this.#options.url)
+      throw connectionErrorOf(error)
     }
     if (answer.status >= 300) throw problemOf(answer)
     return { status: answer.status, body: parseBody(answer, this.#options.url), text: answer.body }

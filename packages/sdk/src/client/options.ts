@@ -3,8 +3,11 @@ import type { Duration } from '../duration.js'
 import { toMs } from '../duration.js'
 
 export interface DulyOptions {
-  /** Base address of the server; `DULY_URL` or `http://127.0.0.1:7070` unless given. */
-  readonly url?: string
+  /**
+   * Base address of the server, or of several nodes of one deployment (a list, or a text with commas): one of them is used
+   * until it fails, then the next. `DULY_URL` or `http://127.0.0.1:7070` unless given.
+   */
+  readonly url?: string | readonly string[]
   /** `DULY_API_KEY` unless given. */
   readonly apiKey?: string
   /** Most connections for requests; further requests queue. 128 unless given. Waits have as many of their own. */
@@ -18,6 +21,8 @@ export interface DulyOptions {
 }
 
 export interface ResolvedOptions {
+  readonly urls: readonly string[]
+  /** All of them, for messages. */
   readonly url: string
   readonly apiKey: string | undefined
   readonly maxSockets: number
@@ -28,20 +33,31 @@ export interface ResolvedOptions {
 
 /** @throws RangeError naming every option that is wrong */
 export function resolveOptions(options: DulyOptions): ResolvedOptions {
-  const url = options.url ?? (process.env.DULY_URL || 'http://127.0.0.1:7070')
+  const urls = addressesOf(options.url ?? (process.env.DULY_URL || 'http://127.0.0.1:7070'))
   const { maxSockets = 128, retries = 8 } = options
   const wrong: string[] = []
-  if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')) wrong.push(`url: not an http address: ${url}`)
+  if (urls.length === 0) wrong.push('url: no address')
+  for (const url of urls.filter((each) => !isHttp(each))) wrong.push(`url: not an http address: ${url}`)
   if (!Number.isInteger(maxSockets) || maxSockets < 1) wrong.push('maxSockets: not a positive integer')
   if (!Number.isInteger(retries) || retries < 0) wrong.push('retries: not a whole number from 0')
   if (wrong.length > 0) throw new RangeError(wrong.join('; '))
   const apiKey = options.apiKey ?? process.env.DULY_API_KEY
   return Object.freeze({
-    url,
+    urls,
+    url: urls.join(', '),
     apiKey: apiKey === '' ? undefined : apiKey,
     maxSockets,
     timeoutMs: toMs(options.timeout ?? 30_000),
     retries,
     tls: options.tls,
   })
+}
+
+function addressesOf(given: string | readonly string[]): readonly string[] {
+  if (typeof given !== 'string') return [...given]
+  return given.split(',').map((part) => part.trim())
+}
+
+function isHttp(url: string): boolean {
+  return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
 }

@@ -13,7 +13,8 @@ export function problemOf(answer: Answer): DulyApiError {
     code: text(problem.code) ?? `http_${answer.status}`,
     errors,
     requestId: text(problem.request_id),
-    retryAfterMs: retryAfterMs(answer.headers['retry-after']),
+    // what one node asks for does not bind the next one
+    retryAfterMs: answer.isElsewhereNext ? null : retryAfterMs(answer.headers['retry-after']),
   })
 }
 
@@ -24,9 +25,9 @@ function tells(said: string, { path, message }: FieldError): boolean {
 }
 
 /** An error of the transport in the words of this package; anything else as it is. */
-export function connectionErrorOf(error: unknown, url: string): unknown {
+export function connectionErrorOf(error: unknown): unknown {
   if (!(error instanceof TransportError)) return error
-  const { code, mayHaveArrived, message } = error
+  const { code, mayHaveArrived, message, url } = error
   return new DulyConnectionError(code, `${url}: ${message}`, { mayHaveArrived, cause: error })
 }
 

@@ -9,7 +9,7 @@ import https from 'node:https'
 
 /**
  * @typedef {object} TransportOptions
- * @property {string} url base address of the server, e.g. `http://127.0.0.1:7070`
+ * @property {readonly string[]} urls base addresses of the nodes, e.g. `http://127.0.0.1:7070`: one is used until it fails
  * @property {string | undefined} [apiKey] sent as a bearer token
  * @property {number} maxSockets most connections at a time; further requests queue
  * @property {https.AgentOptions | undefined} [tls] certificates and the like, for `https:` addresses
@@ -31,6 +31,7 @@ import https from 'node:https'
  * @property {number} status
  * @property {http.IncomingHttpHeaders} headers
  * @property {string} body
+ * @property {boolean} isElsewhereNext this node cannot serve now, and the next request goes to another one
  */
 
 /**
@@ -56,15 +57,70 @@ export class TransportError extends Error {
     this.code = code
     /** @readonly */
     this.mayHaveArrived = !NEVER_SENT.has(code)
+    /** Address that was asked. */
+    this.url = ''
   }
 }
+
+/** A node that stops, or has lost its database; a proxy that does not reach its node. Another one may serve. */
+const AWAY = new Set([502, 503, 504])
 
 /**
  * @param {TransportOptions} options
  * @returns {Transport}
  */
 export function createTransport(options) {
-  const base = new URL(options.url)
+  const nodes = options.urls.map((url) => nodeAt(url, options))
+  // Each client begins with another node, so that they spread.
+  let current = Math.floor(Math.random() * nodes.length)
+  /** @type {Record<string, string>} */
+  const common = { accept: 'application/json', 'user-agent': 'duly-sdk' }
+  if (options.apiKey !== undefined) common.authorization = `Bearer ${options.apiKey}`
+
+  /** @param {number} failed */
+  const moveOn = (failed) => {
+    // Of many requests that failed together the first one moves all.
+    if (current === failed) current = (failed + 1) % nodes.length
+    return current !== failed
+  }
+
+  return {
+    send: async (exchange) => {
+      const used = current
+      const node = /** @type {Node} */ (nodes[used])
+      const headers = { ...common, ...exchange.headers }
+      if (exchange.body !== undefined) headers['content-type'] = 'application/json'
+      try {
+        const answer = await converse(node.request(exchange, headers), exchange)
+        return { ...answer, isElsewhereNext: AWAY.has(answer.status) && moveOn(used) }
+      } catch (error) {
+        if (error instanceof TransportError) {
+          error.url = node.url
+          if (error.code !== 'ABORTED') moveOn(used)
+        }
+        throw error
+      }
+    },
+    close: () => {
+      for (const { agent } of nodes) agent.destroy()
+    },
+  }
+}
+
+/**
+ * @typedef {object} Node
+ * @property {string} url
+ * @property {http.Agent} agent
+ * @property {(exchange: Exchange, headers: Record<string, string>) => http.ClientRequest} request
+ */
+
+/**
+ * @param {string} url
+ * @param {TransportOptions} options
+ * @returns {Node}
+ */
+function nodeAt(url, options) {
+  const base = new URL(url)
   const driver = base.protocol === 'https:' ? https : http
   const agent = new driver.Agent({ keepAlive: true, maxSockets: options.maxSockets, ...options.tls })
   const target = {
@@ -75,25 +131,18 @@ export function createTransport(options) {
     port: base.port,
   }
   const prefix = base.pathname.replace(/\/+$/, '')
-  /** @type {Record<string, string>} */
-  const common = { accept: 'application/json', 'user-agent': 'duly-sdk' }
-  if (options.apiKey !== undefined) common.authorization = `Bearer ${options.apiKey}`
-
   return {
-    send: (exchange) => {
-      const headers = { ...common, ...exchange.headers }
-      if (exchange.body !== undefined) headers['content-type'] = 'application/json'
-      const { method, timeoutMs: timeout } = exchange
-      return converse(driver.request({ ...target, method, path: prefix + exchange.path, headers, timeout }), exchange)
-    },
-    close: () => agent.destroy(),
+    url,
+    agent,
+    request: ({ method, path, timeoutMs: timeout }, headers) =>
+      driver.request({ ...target, method, path: prefix + path, headers, timeout }),
   }
 }
 
 /**
  * @param {http.ClientRequest} request
  * @param {Exchange} exchange
- * @returns {Promise<Answer>}
+ * @returns {Promise<Omit<Answer, 'isElsewhereNext'>>}
  */
 function converse(request, exchange) {
   const { signal, onSent } = exchange

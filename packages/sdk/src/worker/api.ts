@@ -72,7 +72,7 @@ export class WorkerApi {
     try {
       answer = await this.#transport.send({ method, path, body, signal, onSent, timeoutMs: PATIENCE_MS + waitMs })
     } catch (error) {
-      throw connectionErrorOf(error, this.#url)
+      throw connectionErrorOf(error)
     }
     if (answer.status >= 300) throw problemOf(answer)
     try {

@@ -52,9 +52,9 @@ export class HeartbeatThread {
   }
 
   #spawn(): Thread {
-    const { url, apiKey, tls } = this.#options
+    const { urls, apiKey, tls } = this.#options
     // Without the process's own flags: loaders and profilers do not belong here, and some (`--input-type`) forbid a thread.
-    const thread = new Thread(ENTRY, { workerData: { url, apiKey, tls }, name: 'duly-heartbeat', execArgv: [] })
+    const thread = new Thread(ENTRY, { workerData: { urls, apiKey, tls }, name: 'duly-heartbeat', execArgv: [] })
     // The polls keep the process alive; the thread alone must not.
     thread.unref()
     thread.on('message', (message: FromThread) => this.#hear(message))
