@@ -62,6 +62,13 @@ export class BetweenPolls {
     this.#watched.delete(state)
   }
 
+  /** Gives back at once all that waits to be fetched: this node ends. */
+  async giveBackAll(): Promise<void> {
+    const states = [...this.#watched.keys()]
+    for (const state of states) this.remove(state)
+    await Promise.allSettled(states.map((state) => this.#options.giveBack(state, state.takeUnfetched())))
+  }
+
   #giveBack(state: SessionState): void {
     this.#until.delete(state)
     const tasks = state.takeUnfetched()

@@ -219,6 +219,11 @@ export class Dispatcher {
     for (const waiting of [...this.#waiting.values()]) for (const state of [...waiting]) state.hurryAny()
   }
 
+  /** Gives back what was handed to workers who will not fetch it from this node any more. */
+  giveBackUnfetched(): Promise<void> {
+    return this.#betweenPolls.giveBackAll()
+  }
+
   drop(state: SessionState): void {
     this.#waiting.get(state.profile)?.delete(state)
     state.close()

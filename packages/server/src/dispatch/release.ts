@@ -8,7 +8,10 @@ export interface Release {
   readonly reason: 'worker_left' | 'not_fetched'
 }
 
-/** Gives leases back: their tasks are ready again at once. It costs no retry; what was never fetched was no attempt either. */
+/**
+ * Gives leases back: their tasks are ready again at once. It costs no retry; what was never fetched was no attempt either, and
+ * stays where it is when its worker fetched it from another node.
+ */
 export async function release(
   { attempts, attemptStore }: { attempts: Attempts; attemptStore: AttemptStore },
   fences: readonly Fence[],
@@ -20,7 +23,7 @@ export async function release(
   await attempts.reopen(
     rows.map((row) => ({
       ...row,
-      ...{ fence: row, condition: 'none', status: 'PENDING', delayMs: null },
+      ...{ fence: row, condition: wasFetched ? 'none' : 'unrepeated', status: 'PENDING', delayMs: null },
       ...{ transition: 'release', actor, reason, workerName, error: null },
       attemptOutcome: wasFetched ? 'released' : 'undelivered',
       releases: row.releases + (wasFetched ? 1 : 0),

@@ -12,6 +12,7 @@ const holdsLease = (alias: string) => `
     when 'lost' then not exists (select 1 from worker_sessions s where s.id = o.session and s.ended_at is null
       and s.live_until > (select duly_judged_now()))
     when 'overdue' then o.wake_at <= now()
+    when 'unrepeated' then o.deadline_at <= o.started_at + o.timeout_ms * interval '1 millisecond'
     else true end`
 
 const fenceColumns = [

@@ -14,9 +14,11 @@ export interface Fence {
 
 /**
  * What must still be true in the statement itself, beside the fence:
- * lost — the session does not live; overdue — the row's wake instant (deadline or cancel, with its grace) has passed.
+ * lost — the session does not live; overdue — the row's wake instant (deadline or cancel, with its grace) has passed;
+ * unrepeated — the grant was not given out once more, which starts the deadline anew: another node may have done that for a
+ * worker that moved there.
  */
-export type Condition = 'none' | 'lost' | 'overdue'
+export type Condition = 'none' | 'lost' | 'overdue' | 'unrepeated'
 
 interface EndOfAttempt {
   readonly fence: Fence

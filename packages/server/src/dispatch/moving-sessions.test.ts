@@ -1,0 +1,68 @@
+import { decodeId } from '@duly/domain'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Sql } from '../queue/testing/store-bench.js'
+import { enough, type HttpNode, openStore, type RawWorker, startHttpNode } from './testing/http-node.js'
+
+let url: string
+let sql: Sql
+let one: HttpNode
+let two: HttpNode
+beforeAll(async () => {
+  const store = await openStore()
+  url = store.url
+  sql = store.sql
+  one = await startHttpNode(url)
+  two = await startHttpNode(url)
+})
+
+/** Longer than a node keeps what was handed to a worker that does not poll there. */
+const longerThanKept = 600
+
+let queues = 0
+const newQueue = (): string => `moving${queues++}`
+
+const statusOf = async (id: string): Promise<string | undefined> => {
+  const rows = await sql<{ status: string }>('select status from open_tasks where id = $1', [decodeId('task', id)])
+  return rows[0]?.status
+}
+
+/** A worker whose node handed it a task that it has not fetched there: it came between two polls. */
+async function handedBetweenPolls(node: HttpNode): Promise<{ worker: RawWorker; queue: string; task: string }> {
+  for (;;) {
+    const queue = newQueue()
+    const worker = await node.api.worker({ queues: [queue] })
+    await worker.poll(4)
+    const poll = worker.poll(4, { wait: 5 })
+    await enough()
+    await node.api.submit({ queue })
+    await poll
+    const { task_id: task } = await node.api.submit({ queue })
+    // a loaded machine can stretch the round trip beyond the time in which the worker counts as waiting
+    if ((await statusOf(task)) === 'RUNNING') return { worker, queue, task }
+  }
+}
+
+describe('what one node handed to a worker that polls another', () => {
+  it('is given out there, and not taken back from the worker that has it then', async () => {
+    const { worker, queue, task } = await handedBetweenPolls(one)
+    worker.moveTo(two.api)
+    const grants = await worker.poll(4)
+    expect(grants).toMatchObject([{ task_id: task, attempt: 1 }])
+    const other = await two.api.worker({ queues: [queue] })
+    expect(await other.poll(4, { wait: longerThanKept / 1_000 })).toEqual([])
+    expect(await worker.report(grants)).toMatchObject([{ accepted: true, status: 'SUCCEEDED' }])
+    expect(await two.api.get(task)).toMatchObject({ attempts: 1, failures: 0 })
+  })
+
+  it('goes to others at once when that node stops', async () => {
+    const stopping = await startHttpNode(url)
+    const { queue, task } = await handedBetweenPolls(stopping)
+    await stopping.stop()
+    expect(await statusOf(task)).toBe('PENDING')
+    const other = await two.api.worker({ queues: [queue] })
+    const grants = await other.poll(4)
+    expect(grants).toMatchObject([{ task_id: task, failures: 0 }])
+    expect(await other.report(grants)).toMatchObject([{ accepted: true }])
+    expect(await two.api.get(task)).toMatchObject({ status: 'SUCCEEDED', attempts: 1, failures: 0, crashes: 0 })
+  })
+})
