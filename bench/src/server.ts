@@ -31,7 +31,13 @@ export class Server {
     const file = openSync(log, 'a')
     const child = spawn(process.execPath, [...nodeArguments, program, 'serve'], {
       cwd: folder,
-      env: { ...process.env, DULY_DATABASE_URL: databaseUrl, DULY_HOST: '127.0.0.1', DULY_PORT: String(port) },
+      env: {
+        ...process.env,
+        DULY_DATABASE_URL: databaseUrl,
+        DULY_HOST: '127.0.0.1',
+        DULY_PORT: String(port),
+        DULY_DRAIN_DELAY_SECONDS: '0',
+      },
       stdio: ['ignore', file, file],
     })
     const server = new Server(child, `http://127.0.0.1:${port}`)

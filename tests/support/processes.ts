@@ -36,6 +36,7 @@ export async function startServer(options: ServerOptions): Promise<TestServer> {
     DULY_HOST: '127.0.0.1',
     DULY_PORT: String(port),
     DULY_LOG_LEVEL: 'info',
+    DULY_DRAIN_DELAY_SECONDS: '0',
     ...options.env,
   }
   const server = startProcess(['serve'], { name: options.name ?? 'server', env })

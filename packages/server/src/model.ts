@@ -281,8 +281,10 @@ export interface Services {
     leave(session: SessionRef): Promise<void>
   }
   readonly health: {
-    /** Null when ready; else what is wrong (store unreachable, not migrated, shutting down). */
+    /** Null when ready; else what is wrong (store unreachable, not migrated). */
     notReady(): Promise<string | null>
+    /** The node was told to stop: it still serves, but whoever balances requests should send it no more. */
+    isLeaving(): boolean
   }
 }
 

@@ -10,7 +10,7 @@ export interface StopStep {
 
 /**
  * One Ctrl-C or `kill` reaches us several times: from the process group and again from each parent that passes it on. Only
- * a signal later than this counts as the second, which forces the exit.
+ * a signal later than this counts as another one.
  */
 export const SAME_SIGNAL_MS = 1_000
 
@@ -20,20 +20,21 @@ export interface SignalSource {
 
 /**
  * Waits for SIGINT or SIGTERM.
- * @param force called at a second signal, no sooner than {@link SAME_SIGNAL_MS} after the first
+ * @param again called at each further signal that comes no sooner than {@link SAME_SIGNAL_MS} after the one before it
  */
 export function untilSignal(
   source: SignalSource,
-  force: (signal: NodeJS.Signals) => void,
+  again: (signal: NodeJS.Signals) => void,
   now: () => number = () => performance.now(),
 ): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    let firstAt: number | undefined
+    let takenAt: number | undefined
     const take = (signal: NodeJS.Signals) => {
-      if (firstAt === undefined) {
-        firstAt = now()
-        resolve(signal)
-      } else if (now() - firstAt >= SAME_SIGNAL_MS) force(signal)
+      const isFirst = takenAt === undefined
+      if (takenAt !== undefined && now() - takenAt < SAME_SIGNAL_MS) return
+      takenAt = now()
+      if (isFirst) resolve(signal)
+      else again(signal)
     }
     source.on('SIGINT', take)
     source.on('SIGTERM', take)

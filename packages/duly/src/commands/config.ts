@@ -1,4 +1,3 @@
-import type { ServerConfig } from '@duly/server'
 import type { Command } from 'commander'
 import { facts } from '../cli/table.js'
 import { type Context, command } from './command.js'
@@ -12,10 +11,10 @@ export function config(context: Context, loaded?: ServerModule): Command {
     async (flags: ServerFlags) => {
       const server = await import('@duly/server')
       const { env } = context.terminal
-      const inForce = await readConfig(server, { flags }, context)
-      const inDev = await readConfig(server, { flags, defaults: devDefaults }, context)
-      const values = {
-        ...server.describeConfig(inForce),
+      const inForce = server.describeConfig(await readConfig(server, { flags }, context))
+      const inDev = server.describeConfig(await readConfig(server, { flags, defaults: devDefaults }, context))
+      const values: Readonly<Record<string, string>> = {
+        ...inForce,
         DULY_DATA_DIR: dataDirOf(env),
         DULY_URL: env.DULY_URL ?? 'http://127.0.0.1:7070',
         DULY_API_KEY: env.DULY_API_KEY ? '***' : '',
@@ -23,19 +22,13 @@ export function config(context: Context, loaded?: ServerModule): Command {
       context.terminal.out(
         flags.json
           ? `${JSON.stringify(values, null, 2)}\n`
-          : facts(
-              Object.entries({ ...values, ...levels(inForce, inDev) }).map(([name, value]) => [
-                name,
-                value || '(none)',
-              ]),
-            ),
+          : facts(Object.entries(values).map(([name, value]) => [name, forBoth(value, inDev[name]) || '(none)'])),
       )
     },
   )
 }
 
-/** Where no level is set, `duly dev` has another one than a node of a deployment: both are shown. */
-function levels(inForce: ServerConfig, inDev: ServerConfig): { readonly DULY_LOG_LEVEL: string } {
-  const { logLevel } = inForce
-  return { DULY_LOG_LEVEL: logLevel === inDev.logLevel ? logLevel : `${logLevel} (duly dev: ${inDev.logLevel})` }
+/** Where a setting is left open, `duly dev` may have another value than a node of a deployment: both are shown. */
+function forBoth(value: string, inDev: string | undefined): string {
+  return inDev === undefined || inDev === value ? value : `${value} (duly dev: ${inDev})`
 }

@@ -22,11 +22,14 @@ export function serve(context: Context, loaded?: ServerModule): Command {
     }
     const logger = server.createLogger({ level: config.logLevel })
     const log = (line: string) => logger.info(line)
+    let hasten = () => false
     const start = async (signal: AbortSignal) => {
       const node = await server.startNode(config, { logger, signal })
       log(`ready at ${node.url}`)
+      hasten = node.hasten
       return { name: 'the server', stop: () => node.stop() }
     }
-    if (!(await runUntilSignal({ starters: [start], onReady: () => {}, log }))) context.setExit(exitCode('failed'))
+    const clean = await runUntilSignal({ starters: [start], onReady: () => {}, hasten: () => hasten(), log })
+    if (!clean) context.setExit(exitCode('failed'))
   })
 }

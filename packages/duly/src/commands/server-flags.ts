@@ -25,8 +25,8 @@ export function withSettings(command: Command, server: ServerModule | undefined)
   return command.option('--config <file>', 'JSON file with settings, named as the flags in camelCase')
 }
 
-/** A newcomer's terminal shows what is wrong, not each routine line. */
-export const devDefaults = { logLevel: 'warn' } as const
+/** A newcomer's terminal shows what is wrong, not each routine line; and no balancer has to notice that it stops. */
+export const devDefaults = { logLevel: 'warn', drainDelaySeconds: '0' } as const
 
 export interface ConfigRequest {
   readonly flags: ServerFlags

@@ -12,6 +12,8 @@ export interface RunOptions {
   /** Called when everything runs. */
   readonly onReady: () => void
   readonly log: (line: string) => void
+  /** Called at a further signal: ends a wait of the stop under way. False when there is none: then the exit is forced. */
+  readonly hasten?: () => boolean
   /** Ends at once what a forced exit would leave behind. */
   readonly onForce?: () => void
   /** Besides the signals: another reason to stop. If it rejects, everything is stopped too, and its error is thrown. */
@@ -20,7 +22,7 @@ export interface RunOptions {
 
 /**
  * Starts parts one after the other, waits for SIGINT or SIGTERM (or the end of the npm that started it), and stops them in the opposite order: what depends on another
- * goes first. A signal during the start ends its waits and stops what has started. A second signal ends the process at once.
+ * goes first. A signal during the start ends its waits and stops what has started. A further signal ends what the stop waits for, or the process at once.
  * @returns true if everything stopped as it should
  * @throws what a starter or `until` threw, after everything has been stopped
  */
@@ -30,12 +32,15 @@ export async function runUntilSignal(options: RunOptions): Promise<boolean> {
   const interrupt = new AbortController()
   const { signal } = interrupt
   const asked = Promise.race([
-    untilSignal(process, (signal) => forceExit(signal, options)),
+    untilSignal(process, (signal) => {
+      if (options.hasten?.()) log(`${signal} again: waiting no longer`)
+      else forceExit(signal, options)
+    }),
     npmGone(),
     ...(options.until ? [options.until] : []),
   ])
   const stopping = asked
-    .then((reason) => log(`${reason}: stopping (a second signal ends it at once)`))
+    .then((reason) => log(`${reason}: stopping (another signal hastens it)`))
     .finally(() => interrupt.abort())
   stopping.catch(() => {}) // thrown below, when what has started is stopped
   try {

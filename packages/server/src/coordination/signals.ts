@@ -56,11 +56,13 @@ export class Signals {
     this.#listening ??= this.#listen(this.#stopping.signal)
   }
 
+  /** Says what was gathered and hears nothing more. */
   async stop(): Promise<void> {
     this.#stopping.abort()
+    const lastWords = this.#gathering ? this.#send() : null
     if (this.#gathering) clearTimeout(this.#gathering)
     this.#gathering = null
-    await this.#client?.end().catch(() => {})
+    await Promise.all([lastWords, this.#client?.end().catch(() => {})])
     await this.#listening
     this.#listening = null
   }

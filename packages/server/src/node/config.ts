@@ -24,6 +24,8 @@ export interface ServerConfig {
   readonly statementTimeoutMs: number
   readonly payloadMaxBytes: number
   readonly drainMs: number
+  /** How long a stopping node serves as before while `/readyz` says no. */
+  readonly drainDelayMs: number
 }
 
 /** Where settings come from; a flag wins over the environment, the environment over the file. Keys are setting names. */
@@ -67,6 +69,7 @@ export function resolveConfig({ env = {}, flags = {}, file = {}, defaults = {} }
     statementTimeoutMs: seconds('statementTimeoutSeconds'),
     payloadMaxBytes: Number(read('payloadMaxBytes')),
     drainMs: seconds('drainSeconds'),
+    drainDelayMs: seconds('drainDelaySeconds'),
   }
   if (config.leaseMs < 2 * config.heartbeatMs) {
     errors.push({ path: source('leaseSeconds', sources)[1], message: 'must be at least two heartbeats' })
@@ -145,6 +148,7 @@ export function describeConfig(config: ServerConfig): Record<string, string> {
     statementTimeoutSeconds: config.statementTimeoutMs / 1_000,
     payloadMaxBytes: config.payloadMaxBytes,
     drainSeconds: config.drainMs / 1_000,
+    drainDelaySeconds: config.drainDelayMs / 1_000,
   }
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [settings[name as SettingName].env, String(value)]),

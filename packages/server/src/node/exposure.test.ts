@@ -12,7 +12,7 @@ async function hostsWarnedOf(host: string): Promise<readonly string[]> {
   const { url } = await createDatabase()
   const lines: string[] = []
   const logger = createLogger({ level: 'warn', destination: { write: (line) => void lines.push(line) } })
-  const config = resolveConfig({ flags: { databaseUrl: url, port: 0, host, open: true } })
+  const config = resolveConfig({ flags: { databaseUrl: url, port: 0, host, open: true, drainDelaySeconds: 0 } })
   await startNode(config, { logger }).then((node) => node.stop(), expectNoSuchAddress)
   return lines.flatMap((line) => (line.includes(OPEN_WARNING) ? [JSON.parse(line).host] : []))
 }

@@ -7,18 +7,20 @@ const patienceMs = 2_000
 /** Can this node serve? Its store must answer; it must not be on its way out. */
 export class Health {
   readonly #database: Database
-  #isStopping = false
+  #isLeaving = false
 
   constructor(database: Database) {
     this.#database = database
   }
 
-  stopping(): void {
-    this.#isStopping = true
+  /** From now on `/readyz` says no, and connections are not kept alive. */
+  leave(): void {
+    this.#isLeaving = true
   }
 
+  isLeaving = (): boolean => this.#isLeaving
+
   notReady = async (): Promise<string | null> => {
-    if (this.#isStopping) return 'This node is shutting down.'
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<string>((resolve) => {
       timer = setTimeout(() => resolve('The database does not answer in time.'), patienceMs)

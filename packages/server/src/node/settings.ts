@@ -111,6 +111,12 @@ export const settings = {
     default: '10',
     doc: 'Time that requests under way have to end when the node stops.',
   },
+  drainDelaySeconds: {
+    env: 'DULY_DRAIN_DELAY_SECONDS',
+    kind: { type: 'seconds', min: 0, max: 300 },
+    default: '5',
+    doc: 'Time before that in which a stopping node with the api role serves as before while `/readyz` says 503, so that balancers take it out; 0 in `duly dev`. A second signal ends it.',
+  },
 } as const satisfies Record<string, Setting>
 
 export type SettingName = keyof typeof settings

@@ -1,5 +1,4 @@
 import { DulyError, systemClock, type TenantScope } from '@duly/domain'
-import type { FastifyInstance } from 'fastify'
 import { buildApi } from '../api/index.js'
 import { Signals } from '../coordination/signals.js'
 import { Attempts } from '../dispatch/attempts.js'
@@ -25,6 +24,7 @@ import { exposureProblem, isLoopback, OPEN_WARNING } from './exposure.js'
 import { Health } from './health.js'
 import { joinDeployment, type Membership } from './join.js'
 import { Observers } from './observers.js'
+import { beUnready, type StoppableParts, stopNode } from './stop-node.js'
 import { makeStores, type Stores } from './stores.js'
 import { version } from './version.js'
 
@@ -37,8 +37,13 @@ export interface NodeOptions {
 /** A running node. */
 export interface RunningNode {
   readonly url: string
-  /** Drains and ends it: answers what is under way, takes nothing new, leaves the deployment. Idempotent. */
+  /**
+   * Ends it: for `drainDelayMs` it serves as before while `/readyz` says no, then it takes nothing new, answers what is under
+   * way and leaves the deployment. Idempotent.
+   */
   stop(): Promise<void>
+  /** Ends that wait of a stop under way; false when there is none to end. */
+  readonly hasten: () => boolean
 }
 
 const clock = systemClock
@@ -62,37 +67,43 @@ export async function startNode(config: ServerConfig, options: NodeOptions = {})
     parts.signals.start()
     const url = await parts.api.listen({ host: config.host, port: config.port })
     log.info({ url, node: membership.number, roles: config.roles }, 'node started')
-    let stopping: Promise<void> | null = null
-    return {
-      url,
-      stop: () => {
-        stopping ??= stopNode(parts, config.drainMs)
-        return stopping
-      },
-    }
+    return running(url, parts, config)
   } catch (error) {
-    await stopNode(parts, 0)
+    await stopNode(parts, { clock, drainMs: 0 })
     throw error
   }
 }
 
 /** The concrete things that a node is made of. */
-export interface NodeParts {
-  readonly membership: Membership
-  readonly api: FastifyInstance
-  readonly health: Health
-  readonly dispatcher: Dispatcher
-  readonly sessions: Sessions
-  readonly waiters: Waiters
-  readonly intake: Intake
-  readonly reports: Reports
-  readonly duties: Duties
-  readonly signals: Signals
-  readonly log: Logger
+export interface NodeParts extends StoppableParts {
   readonly services: Services
   readonly stores: Stores
   readonly promoter: Promoter
   readonly watchdog: Watchdog
+}
+
+function running(url: string, parts: NodeParts, { roles, drainDelayMs, drainMs }: ServerConfig): RunningNode {
+  const delayMs = roles.includes('api') ? drainDelayMs : 0
+  const hurry = new AbortController()
+  let isDelaying = false
+  let stopping: Promise<void> | null = null
+  const stop = async (): Promise<void> => {
+    isDelaying = delayMs > 0
+    await beUnready(parts, { clock, delayMs, hurry: hurry.signal })
+    isDelaying = false
+    await stopNode(parts, { clock, drainMs })
+  }
+  return {
+    url,
+    stop: () => {
+      stopping ??= stop()
+      return stopping
+    },
+    hasten: () => {
+      hurry.abort()
+      return isDelaying
+    },
+  }
 }
 
 /** Makes the parts of a node and wires them up; nothing runs yet. */
@@ -242,26 +253,4 @@ function watchQueues(metrics: Metrics, services: Services, storeNowMs: () => num
       oldestAgeMs: oldestReadyAtMs === null ? null : Math.max(0, nowMs - oldestReadyAtMs),
     }))
   })
-}
-
-/** In the order of the flow: nothing new comes in, what is under way ends, then what it needs. */
-async function stopNode(parts: NodeParts, drainMs: number): Promise<void> {
-  const { health, dispatcher, sessions, waiters, api, intake, reports, duties, signals, membership, log } = parts
-  health.stopping()
-  dispatcher.close()
-  waiters.close()
-  sessions.wakeAll()
-  const drained = (async () => {
-    await api.close()
-    await Promise.all([intake.drained(), reports.drained()])
-  })()
-  const inTime = new AbortController()
-  const tooLate = clock.sleep(drainMs, inTime.signal).then(() => 'late' as const)
-  if ((await Promise.race([drained, tooLate])) === 'late') log.warn('the drain took too long; ending what is left')
-  inTime.abort()
-  api.server.closeAllConnections()
-  await Promise.all([duties.stop(), signals.stop()])
-  await membership.nodes.leave(membership.id).catch(() => {})
-  await membership.database.close()
-  log.info('node stopped')
 }

@@ -3,10 +3,11 @@ import type { ApiContext } from '../context.js'
 import { shuttingDown } from '../wait-room.js'
 
 /**
- * Closing: waiting calls are answered at once, everything new is refused with 503 `shutting_down` and a Retry-After, and
- * no connection is kept alive. Liveness and metrics stay readable to the end.
+ * Leaving: everything is served, but no connection is kept alive, so that its client comes back over another node.
+ * Closing: waiting calls are answered at once as well, and everything new is refused with 503 `shutting_down` and a
+ * Retry-After. Liveness and metrics stay readable to the end.
  */
-export function registerLifecycle(app: FastifyInstance, { waits }: ApiContext): void {
+export function registerLifecycle(app: FastifyInstance, { waits, services }: ApiContext): void {
   app.addHook('preClose', (done) => {
     waits.close()
     done()
@@ -18,7 +19,7 @@ export function registerLifecycle(app: FastifyInstance, { waits }: ApiContext): 
     done()
   })
   app.addHook('onSend', (_request, reply, _payload, done) => {
-    if (waits.isClosing) reply.header('connection', 'close')
+    if (waits.isClosing || services.health.isLeaving()) reply.header('connection', 'close')
     done()
   })
 }

@@ -19,7 +19,7 @@ export function registerSystem(app: FastifyInstance, { services, config, metrics
   app.get(apiRoutes.about.path, async () => about)
   app.get(apiRoutes.healthz.path, async () => ({ status: 'ok' }))
   app.get(apiRoutes.readyz.path, async () => {
-    if (waits.isClosing) throw shuttingDown()
+    if (waits.isClosing || services.health.isLeaving()) throw shuttingDown()
     const reason = await services.health.notReady()
     if (reason !== null) throw new DulyError('store_unavailable', reason, { retryAfterSeconds: 1 })
     return { status: 'ready' }

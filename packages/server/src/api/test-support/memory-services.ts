@@ -127,7 +127,8 @@ export class MemoryServices implements Services {
     },
   }
 
-  readonly health = { notReady: async () => this.readiness }
+  readonly health = { notReady: async () => this.readiness, isLeaving: () => this.isLeaving }
+  isLeaving = false
 
   /** Changes a record, as a worker or the watchdog would. */
   set(id: Uuid, change: Partial<TaskRecord>): TaskRecord {

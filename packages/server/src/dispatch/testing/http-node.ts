@@ -20,14 +20,18 @@ export interface HttpNode {
   readonly url: string
   readonly api: Api
   stop(): Promise<void>
+  hasten(): boolean
 }
 
 /** A whole node in this process, on a free port, silent. Stopped when the test file is done. */
 export async function startHttpNode(databaseUrl: string, flags: ConfigSources['flags'] = {}): Promise<HttpNode> {
-  const config = resolveConfig({ flags: { databaseUrl, port: 0, logLevel: 'silent', ...flags } })
+  const config = resolveConfig({ flags: { databaseUrl, port: 0, logLevel: 'silent', drainDelaySeconds: 0, ...flags } })
   const node = await startNode(config)
-  cleanUpLater(() => node.stop())
-  return { url: node.url, api: new Api(node.url), stop: () => node.stop() }
+  cleanUpLater(() => {
+    node.hasten()
+    return node.stop()
+  })
+  return { url: node.url, api: new Api(node.url), stop: () => node.stop(), hasten: node.hasten }
 }
 
 export interface Answer<T> {

@@ -1,0 +1,93 @@
+import type { Clock } from '@duly/domain'
+import type { FastifyInstance } from 'fastify'
+import type { Signals } from '../coordination/signals.js'
+import type { Dispatcher } from '../dispatch/dispatcher.js'
+import type { Reports } from '../dispatch/reports.js'
+import type { Sessions } from '../dispatch/sessions.js'
+import type { Intake } from '../intake/intake.js'
+import type { Waiters } from '../tasks/waiters.js'
+import type { Logger } from '../telemetry/logger.js'
+import type { Duties } from './duties.js'
+import type { Health } from './health.js'
+import type { Membership } from './join.js'
+
+/** What has to be stopped of a node. */
+export interface StoppableParts {
+  readonly membership: Membership
+  readonly api: FastifyInstance
+  readonly health: Health
+  readonly dispatcher: Dispatcher
+  readonly sessions: Sessions
+  readonly waiters: Waiters
+  readonly intake: Intake
+  readonly reports: Reports
+  readonly duties: Duties
+  readonly signals: Signals
+  readonly log: Logger
+}
+
+/** A store that is away must not hold up the end. */
+const farewellMs = 2_000
+
+/** Says so to balancers and serves as before for `delayMs`, until they have noticed or `hurry` aborts. */
+export async function beUnready(
+  { health, log }: StoppableParts,
+  { clock, delayMs, hurry }: { readonly clock: Clock; readonly delayMs: number; readonly hurry: AbortSignal },
+): Promise<void> {
+  health.leave()
+  if (delayMs === 0) return
+  log.info({ seconds: delayMs / 1_000 }, 'stopping: not ready any more, serving on until balancers have noticed')
+  await clock.sleep(delayMs, hurry)
+}
+
+export interface StopOptions {
+  readonly clock: Clock
+  /** How long what is under way may take to end. */
+  readonly drainMs: number
+}
+
+/**
+ * In the order of the flow: nothing new comes in; what is under way ends; what was handed to workers who fetch it here no
+ * more goes back; then the background duties end, and the other nodes hear of what only this one knew.
+ */
+export async function stopNode(parts: StoppableParts, options: StopOptions): Promise<void> {
+  const { health, duties, signals, membership, log } = parts
+  health.leave()
+  await drain(parts, options)
+  await duties.stop()
+  await within(options.clock, farewellMs, async () => {
+    // timers of the next second may be known to this node's memory alone
+    if (duties.timers) signals.publishTimers()
+    await signals.stop()
+    await membership.nodes.leave(membership.id)
+  })
+  await membership.database.close()
+  log.info('node stopped')
+}
+
+async function drain(parts: StoppableParts, { clock, drainMs }: StopOptions): Promise<void> {
+  const { dispatcher, sessions, waiters, api, intake, reports, log } = parts
+  dispatcher.close()
+  waiters.close()
+  sessions.wakeAll()
+  const isDrained = await within(clock, drainMs, async () => {
+    await api.close()
+    await Promise.all([intake.drained(), reports.drained()])
+    await dispatcher.giveBackUnfetched()
+  })
+  if (!isDrained) log.warn('the drain took too long; ending what is left')
+  api.server.closeAllConnections()
+}
+
+/** Whether the work was done in time; one that failed is as good as done. */
+async function within(clock: Clock, limitMs: number, work: () => Promise<unknown>): Promise<boolean> {
+  const inTime = new AbortController()
+  const late = clock.sleep(limitMs, inTime.signal).then(() => false)
+  const done = work().then(
+    () => true,
+    () => true,
+  )
+  const isDone = await Promise.race([done, late])
+  inTime.abort()
+  return isDone
+}
