@@ -9,7 +9,10 @@ import process from 'node:process'
  */
 
 /** @type {readonly SystemPackage[]} */
-export const systemPackages = []
+export const systemPackages = [
+  { binary: 'chromium', aptPackage: 'chromium', why: 'tests/browser/ opens pages in it' },
+  { binary: 'curl', aptPackage: 'curl', why: 'tests/docs/ runs the calls that the documents show' },
+]
 
 /**
  * Installs what is missing with apt-get where that is possible: Debian, as root.

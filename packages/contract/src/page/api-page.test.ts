@@ -77,7 +77,7 @@ describe('the call of a route', () => {
     )
     expect(call('cancelTask')).toMatch(/^curl -X POST /)
     expect(call('submitTask')).toMatch(
-      /-H 'content-type: application\/json' \\\n {2}-d '\{"task_type":"send_email",.*\}'$/,
+      /-H 'content-type: application\/json' \\\n {2}-d '\{\n {4}"task_type": "send_email",[\s\S]*\}'$/,
     )
   })
 })

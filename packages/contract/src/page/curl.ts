@@ -17,7 +17,12 @@ export function curlOf(route: ApiRoute): string {
     `curl${route.method === 'GET' || (route.method === 'POST' && body !== undefined) ? '' : ` -X ${route.method}`}`,
     quoted(`${exampleServer}${pathOf(route)}${queryOf(route)}`),
     ...(route.scope === null ? [] : ['-H "authorization: Bearer $DULY_API_KEY"']),
-    ...(body === undefined ? [] : [`-H 'content-type: application/json'`, `-d ${quoted(JSON.stringify(body))}`]),
+    ...(body === undefined
+      ? []
+      : [
+          `-H 'content-type: application/json'`,
+          `-d ${quoted(JSON.stringify(body, null, 2).replaceAll('\n', '\n  '))}`,
+        ]),
   ]
   return parts.join(' \\\n  ').replace(' \\\n  ', ' ')
 }
