@@ -144,7 +144,7 @@ export class Dispatcher {
    */
   reserve(task: { queue: string; taskType: string; tenant: string }): Reservation | null {
     // a queue that was not looked at may have a backlog that this node has not heard of
-    if (this.#isClosed || !this.#lookout.knows(task.queue)) return null
+    if (this.#isClosed || !this.#lookout.knows(task.queue) || this.#lookout.isPaused(task.queue)) return null
     for (const [profile, waiting] of this.#waiting) {
       if (waiting.size === 0 || !profile.serves(task)) continue
       if (!this.#directory.isIdleFor(profile)) continue
@@ -194,13 +194,14 @@ export class Dispatcher {
   ready(lanes: Iterable<Lane>): void {
     const queues = new Set<string>()
     for (const lane of lanes) {
+      if (this.#lookout.isPaused(lane.queue)) continue
       this.#directory.mark(lane, 1)
       queues.add(lane.queue)
     }
     this.#kickQueues(queues)
   }
 
-  /** Another node says that these queues got tasks. */
+  /** These queues got tasks, or were paused or resumed, by another's hand. */
   async readyElsewhere(queues: readonly string[]): Promise<void> {
     const wanted = new Set([...this.#waitingProfiles()].flatMap((profile) => profile.queues))
     this.#lookout.forget(queues.filter((queue) => !wanted.has(queue)))

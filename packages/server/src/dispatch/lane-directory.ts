@@ -163,6 +163,18 @@ export class LaneDirectory {
     for (const lane of lanes) this.mark(lane)
   }
 
+  /** Nothing starts from this queue: what was hinted at waits for the next look that says otherwise. */
+  forget(queue: string): void {
+    for (const entry of [...(this.#queues.get(queue)?.values() ?? [])]) {
+      entry.ready = 0
+      for (const view of entry.views.values()) {
+        view.ready = 0
+        view.isShort = false
+      }
+      if (this.#isQuiet(entry)) this.#remove(entry)
+    }
+  }
+
   *#entriesFor(profile: Profile): Generator<LaneEntry> {
     for (const queue of profile.queues) {
       for (const entry of this.#queues.get(queue)?.values() ?? []) if (profile.mayTake(entry.lane)) yield entry

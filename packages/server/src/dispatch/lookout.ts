@@ -20,6 +20,8 @@ export class Lookout {
   readonly #options: LookoutOptions
   /** Queues that were looked at, and no word of them went unheeded since. */
   readonly #known = new Set<string>()
+  /** Queues from which nothing starts, as of the last look: a claim would be for nothing. Only the claim itself decides. */
+  readonly #paused = new Set<string>()
   readonly #looking = new Map<string, Promise<void>>()
 
   constructor(options: LookoutOptions) {
@@ -29,6 +31,10 @@ export class Lookout {
   /** Whether the directory can be trusted about this queue: one not looked at may have a backlog that nobody told of. */
   knows(queue: string): boolean {
     return this.#known.has(queue)
+  }
+
+  isPaused(queue: string): boolean {
+    return this.#paused.has(queue)
   }
 
   /** Looks at those of the queues that are not known. */
@@ -45,7 +51,10 @@ export class Lookout {
 
   /** Other nodes' word of these queues went unheeded. */
   forget(queues: Iterable<string>): void {
-    for (const queue of queues) this.#known.delete(queue)
+    for (const queue of queues) {
+      this.#known.delete(queue)
+      this.#paused.delete(queue)
+    }
   }
 
   /** The slow look, for whoever waits now; queues that nobody waits for are known no longer. */
@@ -60,8 +69,11 @@ export class Lookout {
     if (queues.length === 0) return
     const { queue, directory, onLooked } = this.#options
     const version = directory.version
-    const lanes = await queue.lanes(queues, laneLimit)
+    const { lanes, paused } = await queue.lanes(queues, laneLimit)
+    for (const name of queues) this.#paused.delete(name)
+    for (const name of paused) this.#paused.add(name)
     directory.replace(queues, lanes, version)
+    for (const name of paused) directory.forget(name)
     for (const name of queues) this.#known.add(name)
     onLooked(new Set(queues))
   }

@@ -53,6 +53,12 @@ export interface ReadyHint {
   readonly laneVersion: number
 }
 
+/** What a look at some queues found. */
+export interface FoundLanes {
+  readonly lanes: readonly Lane[]
+  readonly paused: readonly string[]
+}
+
 /**
  * The ready queue: which lanes have work, and the claim of the earliest of a lane. Selection (who gets how many) is not
  * its matter. Every implementation claims by a compare-and-set in PostgreSQL (I2): what else it keeps is a hint.
@@ -61,8 +67,8 @@ export interface ReadyHint {
  * got its first task), or that a take finds as many as asked for, even when there are more (others may hold them).
  */
 export interface ReadyQueue {
-  /** Lanes of these queues that have ready tasks, at most `limit`. */
-  lanes(queues: readonly string[], limit: number): Promise<readonly Lane[]>
+  /** Lanes of these queues that have ready tasks, at most `limit`; none of a paused queue, which is named instead. */
+  lanes(queues: readonly string[], limit: number): Promise<FoundLanes>
   /** Tells the queue of tasks that became ready. May be lost, repeated or late. */
   push(hints: readonly ReadyHint[]): Promise<void>
   /** Claims. A task is given to the session named for it; sessions that do not live get nothing. */
@@ -71,7 +77,7 @@ export interface ReadyQueue {
   remove(ids: readonly Uuid[]): Promise<void>
   /**
    * Moves up to `limit` of the earliest tasks whose types are not `servedTypes` out of an ungated lane, each into the gate
-   * of its type, so that what nobody serves blocks nobody. Answers how many it moved.
+   * of its type, so that what nobody serves blocks nobody. Answers how many it moved; none of a paused queue.
    */
   setAside(lane: Lane, servedTypes: readonly string[], limit: number): Promise<number>
   /** Ready tasks by lane, from counters: exact at rest. */

@@ -98,13 +98,20 @@ select ${takenColumns} from c ${takenJoins}`,
 
 /**
  * Lanes that have ready tasks, by skipping through the ready index from lane to lane: the cost follows the number of
- * lanes, not of tasks.
+ * lanes, not of tasks. A paused queue is one row, whatever waits in it.
  */
 export const lanes: Statement = {
   name: 'lanes',
   text: `
-select l.queue, l.priority, l.tenant, l.gate
-from unnest($1::text[]) as q (name) cross join lateral (
+with named as materialized (
+  select n.name, exists (select from queues q where q.name = n.name and q.paused) as paused
+  from unnest($1::text[]) as n (name)
+)
+select q.name as queue, null::smallint as priority, null as tenant, null as gate, true as paused
+from named q where q.paused
+union all
+(select l.queue, l.priority, l.tenant, l.gate, false
+from named q cross join lateral (
   with recursive lane as (
     (select r.queue, r.priority, r.tenant, r.gate from open_tasks r
      where r.status = 'PENDING' and r.queue = q.name
@@ -118,7 +125,8 @@ from unnest($1::text[]) as q (name) cross join lateral (
   )
   select * from lane
 ) l
-limit $2`,
+where not q.paused
+limit $2)`,
 }
 
 export const depths: Statement = {
@@ -132,7 +140,8 @@ order by 1, 2, 3, 4`,
 
 /**
  * Moves tasks of types that a lane's workers do not serve out of their way, into a gate of their own type: the earliest
- * $5 at most. What nobody serves waits and blocks nobody.
+ * $5 at most. What nobody serves waits and blocks nobody. Not in a paused queue, whose lane is full of what they serve: it
+ * would be read to its end.
  */
 export const setAside: Statement = {
   name: 'set_aside',
@@ -140,7 +149,7 @@ export const setAside: Statement = {
 with head as materialized (
   select r.id from open_tasks r
   where r.status = 'PENDING' and r.queue = $1 and r.priority = $2::smallint and r.tenant = $3 and r.gate = ''
-    and not r.task_type = any ($4::text[])
+    and not r.task_type = any ($4::text[]) and not (select exists (select from queues q where q.name = $1 and q.paused))
   order by r.ready_at, r.id limit $5::integer for update skip locked
 ),
 moved as (

@@ -2,6 +2,7 @@ import { partitionOf, type Uuid } from '@duly/domain'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Finish, Reopen } from '../../store/attempt-store.js'
 import { int2Array } from '../../store/params.js'
+import { purgeStart } from '../../store/purge-store.js'
 import { addSession, addTasks, makeStoreBench, type StoreBench } from '../testing/store-bench.js'
 
 /**
@@ -136,6 +137,8 @@ async function prepareAll({ stores, database, sql }: StoreBench, session: Uuid):
   await stores.timers.peek([0], { horizonMs: 0, perPartition: 10, limit: 10 })
   await stores.timers.promote([{ id, handoff: null }])
   await stores.timers.expire([id])
+  const purge = { cutoff: '-infinity', actor: 'x', after: purgeStart, limit: 10 }
+  await stores.purges.batch('default', purge)
   await stores.sessions.beat([{ session, lagMs: null, rssBytes: null }])
   await stores.sessions.held([session])
   await stores.sessions.repeat(session, 0)

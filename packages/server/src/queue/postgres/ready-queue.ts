@@ -1,7 +1,7 @@
 import type { Lane, Priority, Uuid } from '@duly/domain'
 import type { Database } from '../../store/database.js'
 import { instantArray, int2Array, int4Array, textArray, uuidArray } from '../../store/params.js'
-import type { LaneTake, ReadyHint, ReadyQueue, TakenTask, TakeRequest } from '../port.js'
+import type { FoundLanes, LaneTake, ReadyHint, ReadyQueue, TakenTask, TakeRequest } from '../port.js'
 import * as sql from './claim-sql.js'
 
 /** A taken task as the driver returns it: bigint comes as text. */
@@ -24,8 +24,12 @@ export class PostgresReadyQueue implements ReadyQueue {
     this.#graceMs = options.graceMs
   }
 
-  async lanes(queues: readonly string[], limit: number): Promise<readonly Lane[]> {
-    return this.#database.hot<Lane>(sql.lanes, [textArray(queues), limit])
+  async lanes(queues: readonly string[], limit: number): Promise<FoundLanes> {
+    const rows = await this.#database.hot<Lane & { paused: boolean }>(sql.lanes, [textArray(queues), limit])
+    return {
+      lanes: rows.flatMap(({ paused, ...lane }) => (paused ? [] : [lane])),
+      paused: rows.flatMap(({ paused, queue }) => (paused ? [queue] : [])),
+    }
   }
 
   async push(_hints: readonly ReadyHint[]): Promise<void> {}

@@ -235,18 +235,34 @@ export function describeReadyQueue(name: string, makeQueue: () => Promise<QueueU
         const added = []
         for (const spec of specs) added.push(...(await add(spec)))
         const expected = new Set(added.map((task) => laneKey(task.lane)).filter((key) => !key.includes('unasked')))
-        const found = await under.queue.lanes(['second', 'default', 'empty'], 100)
+        const { lanes: found } = await under.queue.lanes(['second', 'default', 'empty'], 100)
         expect(found).toHaveLength(expected.size)
         expect(new Set(found.map(laneKey))).toEqual(expected)
-        expect(await under.queue.lanes(['second', 'default'], 2)).toHaveLength(2)
-        expect(await under.queue.lanes([], 10)).toEqual([])
+        expect((await under.queue.lanes(['second', 'default'], 2)).lanes).toHaveLength(2)
+        expect(await under.queue.lanes([], 10)).toEqual({ lanes: [], paused: [] })
       })
 
       it('are found by the thousand, right after a bulk load without ANALYZE', async () => {
         await under.sql(manyLanes, [2_000, 10])
-        const found = await under.queue.lanes(['default'], 10_000)
+        const { lanes: found } = await under.queue.lanes(['default'], 10_000)
         expect(new Set(found.map((lane) => lane.tenant)).size).toBe(2_000)
         expect(found).toHaveLength(2_000)
+      })
+    })
+
+    describe('a paused queue', () => {
+      it('shows no lanes, is not set aside, and its neighbours go free', async () => {
+        await add({ count: 3, taskType: 'odd' })
+        await add({ count: 2, queue: 'second' })
+        await under.sql("insert into queues (name, paused) values ('default', true), ('second', false)")
+        const { lanes, paused } = await under.queue.lanes(['default', 'second', 'empty'], 10)
+        expect(lanes.map((lane) => lane.queue)).toEqual(['second'])
+        expect(paused).toEqual(['default'])
+        const lane: Lane = { queue: 'default', priority: 2, tenant: 'default', gate: '' }
+        expect(await under.queue.setAside(lane, ['work'], 10)).toBe(0)
+        await under.sql("update queues set paused = false where name = 'default'")
+        expect(await under.queue.lanes(['default'], 10)).toMatchObject({ lanes: [lane], paused: [] })
+        expect(await under.queue.setAside(lane, ['work'], 10)).toBe(3)
       })
     })
 
