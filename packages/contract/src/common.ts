@@ -79,3 +79,15 @@ export const WaitSeconds = Type.Number({
   maximum: limits.waitMaxSeconds,
   description: `How long the answer may be held, at most ${limits.waitMaxSeconds} s. Absent: 0.`,
 })
+
+/** What every list that is read page by page takes. */
+export const PageQuery = {
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'Items of one page; absent: 50.' })),
+  cursor: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 500,
+      description: '`next_cursor` of the page before; absent: the first page.',
+    }),
+  ),
+}

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import { Status } from './common.js'
 import { Problem } from './problems.js'
-import { Queue, QueueList } from './queues.js'
+import { PurgedQueue, Queue, QueueList } from './queues.js'
 import * as tasks from './tasks.js'
 import * as workers from './workers.js'
 
@@ -21,6 +21,7 @@ export const components: Readonly<Record<string, TSchema>> = {
   Status,
   Queue,
   QueueList,
+  PurgedQueue,
   RegisterWorker: workers.RegisterWorker,
   WorkerSession: workers.WorkerSessionSchema,
   Poll: workers.Poll,

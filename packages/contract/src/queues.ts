@@ -1,9 +1,20 @@
 import Type, { type Static } from 'typebox'
-import { Count, closed, list, NullableInstant, name } from './common.js'
+import { Count, closed, list, NullableInstant, name, PageQuery } from './common.js'
+
+const PerSecond = Type.Number({ minimum: 0 })
+
+/** How a queue went of late. */
+export const QueueRates = closed({
+  window_seconds: Count,
+  submitted_per_second: PerSecond,
+  started_per_second: PerSecond,
+  finished_per_second: PerSecond,
+})
+export type QueueRatesBody = Static<typeof QueueRates>
 
 export const Queue = closed({
   name: name(),
-  paused: Type.Boolean(),
+  paused: Type.Boolean({ description: 'Nothing is started from it; what runs goes on, and tasks are still taken.' }),
   depth: Type.Integer({ minimum: 0, description: 'PENDING tasks; what waits for its time is no backlog.' }),
   depth_by_priority: closed({ high: Count, medium: Count, low: Count }),
   depth_by_tenant: Type.Array(closed({ tenant_id: name(), depth: Count }), { description: 'The 100 deepest tenants.' }),
@@ -13,3 +24,20 @@ export const Queue = closed({
 export type QueueBody = Static<typeof Queue>
 
 export const QueueList = list(Queue)
+
+export const QueueParams = closed({
+  queue_name: name({ description: 'URL-encoded: a name may hold `/` and `:`.' }),
+})
+
+export const QueuesQuery = closed(PageQuery)
+
+export const PurgedQueue = closed({
+  cancelled: Type.Integer({ minimum: 0, description: 'Tasks that this call cancelled.' }),
+  remaining: Type.Integer({
+    minimum: 0,
+    description: 'PENDING tasks in the queue now, those that came meanwhile too.',
+  }),
+  complete: Type.Boolean({
+    description: 'Nothing is left of what was PENDING when the call began, but what a claim held. False: call again.',
+  }),
+})

@@ -136,6 +136,27 @@ export interface QueueRecord {
   readonly oldestReadyAtMs: number | null
 }
 
+/** A page of a list in the order of a key: what comes behind `after`; null: the first page. */
+export interface PageRequest {
+  readonly after: string | null
+  readonly limit: number
+}
+
+export interface Page<T> {
+  readonly items: readonly T[]
+  /** The key behind which the next page begins; null: this is the last one. */
+  readonly next: string | null
+}
+
+/** What one call of a purge did. */
+export interface PurgeResult {
+  readonly cancelled: number
+  /** PENDING tasks that are there now, those that came meanwhile too. */
+  readonly remaining: number
+  /** Nothing is left of what was PENDING at the beginning, but what a claim held. */
+  readonly isComplete: boolean
+}
+
 export interface WorkerRegistration {
   readonly name: string
   readonly host: string | null
@@ -262,8 +283,13 @@ export interface Services {
     events(id: Uuid, tenant: TenantScope): Promise<readonly EventRecord[]>
   }
   readonly queues: {
-    /** Of one tenant: the queues that it uses, with its own figures. */
-    list(tenant: TenantScope): Promise<readonly QueueRecord[]>
+    /** By name. Of one tenant: the queues that it uses, with its own figures. */
+    list(tenant: TenantScope, page: PageRequest): Promise<Page<QueueRecord>>
+    get(name: string, tenant: TenantScope): Promise<QueueRecord>
+    /** Makes the queue if it does not exist. */
+    pause(name: string, actor: Actor): Promise<QueueRecord>
+    resume(name: string, actor: Actor): Promise<QueueRecord>
+    purge(name: string, actor: Actor): Promise<PurgeResult>
   }
   readonly workers: {
     /** A session of a tenant gets that tenant's tasks only. */

@@ -1,5 +1,8 @@
-import { QueueList } from '../queues.js'
+import * as queues from '../queues.js'
 import { type ApiRouteGroup, apiBase } from './route.js'
+
+const queue = { tag: 'queues', params: queues.QueueParams } as const
+const path = `${apiBase}/queues/{queue_name}`
 
 export const queueRoutes = {
   listQueues: {
@@ -7,8 +10,51 @@ export const queueRoutes = {
     path: `${apiBase}/queues`,
     tag: 'queues',
     summary: 'List the queues with their depths',
+    description: 'A caller that is bound to a tenant sees the queues in which tasks of that tenant run or ever waited.',
     scope: 'read',
-    responses: { 200: { description: 'By name.', schema: QueueList } },
+    query: queues.QueuesQuery,
+    responses: { 200: { description: 'By name.', schema: queues.QueueList } },
     problems: [],
+  },
+  getQueue: {
+    ...queue,
+    method: 'GET',
+    path,
+    summary: 'Read a queue',
+    scope: 'read',
+    responses: { 200: { description: 'The queue as it stands.', schema: queues.Queue } },
+    problems: ['not_found'],
+  },
+  pauseQueue: {
+    ...queue,
+    method: 'POST',
+    path: `${path}/pause`,
+    summary: 'Start nothing more from a queue',
+    description:
+      'At once, on every node. What runs goes on, tasks are still taken and wait. A queue that does not exist yet comes into being, paused. Repeating it changes nothing.',
+    scope: 'admin',
+    responses: { 200: { description: 'The queue as it stands.', schema: queues.Queue } },
+    problems: ['forbidden', 'unprocessable'],
+  },
+  resumeQueue: {
+    ...queue,
+    method: 'POST',
+    path: `${path}/resume`,
+    summary: 'Start tasks of a paused queue again',
+    description: 'Waiting workers are woken at once, on every node. Repeating it changes nothing.',
+    scope: 'admin',
+    responses: { 200: { description: 'The queue as it stands.', schema: queues.Queue } },
+    problems: ['forbidden', 'not_found'],
+  },
+  purgeQueue: {
+    ...queue,
+    method: 'POST',
+    path: `${path}/purge`,
+    summary: 'Cancel what waits in a queue',
+    description:
+      'Tasks that are PENDING when the call begins become CANCELLED, with the reason `purged`; they keep their records and can be retried. Scheduled, retrying and running tasks stay. One call works for some seconds at most: call again while `complete` is false.',
+    scope: 'admin',
+    responses: { 200: { description: 'What was cancelled, and what is left.', schema: queues.PurgedQueue } },
+    problems: ['forbidden', 'not_found'],
   },
 } as const satisfies ApiRouteGroup

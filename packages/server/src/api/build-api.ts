@@ -39,7 +39,8 @@ export function buildApi({ services, config = {}, logger, metrics }: ApiParts): 
     // No limit on silence: a long poll is silent. Slow senders are ended by the two limits on receiving a request.
     connectionTimeout: 0,
     http: { headersTimeout: resolved.headersTimeoutMs, connectionsCheckingInterval: resolved.connectionsCheckMs },
-    routerOptions: { maxParamLength: 300 },
+    // a name of 128 characters, each of them URL-encoded
+    routerOptions: { maxParamLength: 400 },
     clientErrorHandler: (error, socket) => refuseClient(context, error, socket),
     frameworkErrors: (error, request, reply) => sendProblem(context, error, request, reply),
   })

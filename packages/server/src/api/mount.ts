@@ -33,6 +33,8 @@ export interface Input<Id extends OperationId> {
   readonly query: Of<Id, 'query'>
   /** The id in the path, decoded; the empty text for routes without one. */
   readonly id: Uuid
+  /** What else the path names, as the contract describes it. */
+  readonly params: Of<Id, 'params'>
   /** The body as the client wrote it, and the parts of it that were kept as text. */
   readonly text: string
   readonly captures: Captures
@@ -88,11 +90,9 @@ function send(reply: FastifyReply, answer: Answer): FastifyReply {
   return reply.header('content-type', 'application/json; charset=utf-8').send(answer.json)
 }
 
-/** The kind of thing that a parameter of the path names: `worker_id` names a worker. */
-function prefixOf(parameter: string): IdPrefix {
-  const prefix = idPrefixes.find((known) => parameter === `${known}_id`)
-  if (prefix === undefined) throw new Error(`no id is called ${parameter}`)
-  return prefix
+/** The kind of thing that a parameter of the path names by its id (`worker_id`: a worker); other texts the contract's schema judges. */
+function prefixOf(parameter: string): IdPrefix | undefined {
+  return idPrefixes.find((known) => parameter === `${known}_id`)
 }
 
 /** Reads requests of one route. Everything that is wrong is gathered before anything is thrown. */
@@ -102,6 +102,7 @@ class RequestReader {
   readonly #checkBody: Validator | null
   readonly #readQuery: QueryReader
   readonly #param: { readonly name: string; readonly prefix: IdPrefix } | null
+  readonly #checkParams: Validator | null
 
   constructor(route: ApiRoute, options: MountOptions) {
     this.#options = options
@@ -109,26 +110,31 @@ class RequestReader {
     this.#checkBody = route.body ? compileValidator(route.body) : null
     this.#readQuery = queryReader(route.query)
     const name = /\{(\w+)\}/.exec(route.path)?.[1]
-    this.#param = name === undefined ? null : { name, prefix: prefixOf(name) }
+    const prefix = name === undefined ? undefined : prefixOf(name)
+    this.#param = name === undefined || prefix === undefined ? null : { name, prefix }
+    this.#checkParams = this.#param === null && route.params ? compileValidator(route.params) : null
   }
 
   read(request: FastifyRequest) {
     const errors: RuleError[] = []
     const id = this.#readId(request, errors)
+    const params = request.params
+    if (this.#checkParams) add(errors, this.#checkParams(params))
     const query = this.#readQuery(request.query as Record<string, unknown>, errors)
     const body = this.#readBody(request, errors)
     if (errors.length > 0) throw this.#refusal(errors)
-    return { id, query, body: body?.value, text: body?.text ?? '', captures: body?.captures }
+    return { id, params, query, body: body?.value, text: body?.text ?? '', captures: body?.captures }
   }
 
   #readId(request: FastifyRequest, errors: RuleError[]): Uuid {
     if (this.#param === null) return ''
-    const text = (request.params as Record<string, string>)[this.#param.name] ?? ''
+    const { name, prefix } = this.#param
+    const text = (request.params as Record<string, string>)[name] ?? ''
     try {
-      return decodeId(this.#param.prefix, text)
+      return decodeId(prefix, text)
     } catch (error) {
       if (!(error instanceof DulyError)) throw error
-      errors.push({ path: this.#param.name, message: error.message, code: 'invalid_id' })
+      errors.push({ path: name, message: error.message, code: 'invalid_id' })
       return ''
     }
   }

@@ -1,13 +1,5 @@
 import { encodeId, priorityName } from '@duly/domain'
-import type {
-  AttemptRecord,
-  CancelResult,
-  EventRecord,
-  QueueRecord,
-  Submitted,
-  TaskError,
-  TaskRecord,
-} from '../model.js'
+import type { AttemptRecord, CancelResult, EventRecord, Submitted, TaskError, TaskRecord } from '../model.js'
 import { traceIdOf } from './traceparent.js'
 import { instant, raw, toSeconds, type Writable, type WritableObject, writeJson } from './write-json.js'
 
@@ -137,20 +129,6 @@ export function writeEvents(events: readonly EventRecord[]): string {
       attempt: event.attempt,
       actor: event.actor,
       reason: event.reason,
-    })),
-  )
-}
-
-export function writeQueues(queues: readonly QueueRecord[]): string {
-  return listOf(
-    queues.map((queue) => ({
-      name: queue.name,
-      paused: queue.paused,
-      depth: queue.depth,
-      depth_by_priority: { ...queue.depthByPriority },
-      depth_by_tenant: queue.depthByTenant.map(({ tenantId, depth }) => ({ tenant_id: tenantId, depth })),
-      running: queue.running,
-      oldest_ready_at: instant(queue.oldestReadyAtMs),
     })),
   )
 }

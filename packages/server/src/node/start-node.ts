@@ -1,4 +1,4 @@
-import { DulyError, systemClock, type TenantScope } from '@duly/domain'
+import { DulyError, limits, systemClock } from '@duly/domain'
 import { buildApi } from '../api/index.js'
 import { Signals } from '../coordination/signals.js'
 import { Attempts } from '../dispatch/attempts.js'
@@ -12,6 +12,7 @@ import { Intake } from '../intake/intake.js'
 import { Names } from '../intake/names.js'
 import type { Services } from '../model.js'
 import type { DueTimer } from '../store/timer-store.js'
+import { Queues } from '../tasks/queues.js'
 import { Tasks } from '../tasks/tasks.js'
 import { Waiters } from '../tasks/waiters.js'
 import { createLogger, type Logger } from '../telemetry/logger.js'
@@ -48,7 +49,6 @@ export interface RunningNode {
 
 const clock = systemClock
 const random = Math.random
-const maxNames = 10_000
 
 /**
  * The composition root: reads the configuration and makes the concrete things. Migrates the database, joins the deployment,
@@ -189,7 +189,7 @@ export function assemble(config: ServerConfig, membership: Membership, log: Logg
   })
   const intake = new Intake({
     committer: new Committer({ database, store: stores.intake, chunkRows: 500, chunkBytes: 8 * 1024 * 1024 }),
-    names: new Names(stores.intake, { limit: maxNames }),
+    names: new Names(stores.intake, { limit: limits.queuesMaxCount }),
     minter,
     partitions: config.partitions,
     clock,
@@ -210,7 +210,18 @@ export function assemble(config: ServerConfig, membership: Membership, log: Logg
   })
   const { sessions: sessionStore, attempts: attemptStore } = stores
   const workers = new Workers({ sessions, dispatcher, reports, attempts, attemptStore, store: sessionStore })
-  const queues = { list: (tenant: TenantScope) => stores.queues.list(tenant) }
+  const queues = new Queues({
+    store: stores.queues,
+    purges: stores.purges,
+    clock,
+    log,
+    limit: limits.queuesMaxCount,
+    onSwitched: (queue) => {
+      void dispatcher.readyElsewhere([queue]).catch(() => {})
+      signals.publish('ready', queue)
+    },
+    onPurged: (purged) => observers.ended(purged.map(({ id }) => id)),
+  })
   const services: Services = { intake, tasks, queues, workers, health }
   watchQueues(metrics, services, storeNowMs)
   metrics.setSlotSource(() => stores.sessions.slots())
@@ -247,7 +258,8 @@ export function assemble(config: ServerConfig, membership: Membership, log: Logg
 function watchQueues(metrics: Metrics, services: Services, storeNowMs: () => number): void {
   metrics.setQueueSource(async () => {
     const nowMs = storeNowMs()
-    return (await services.queues.list(null)).map(({ name, depthByPriority, oldestReadyAtMs }) => ({
+    const all = { after: null, limit: limits.queuesMaxCount }
+    return (await services.queues.list(null, all)).items.map(({ name, depthByPriority, oldestReadyAtMs }) => ({
       queue: name,
       depthByPriority,
       oldestAgeMs: oldestReadyAtMs === null ? null : Math.max(0, nowMs - oldestReadyAtMs),

@@ -3,6 +3,7 @@ import { AttemptStore } from '../store/attempt-store.js'
 import type { Database } from '../store/database.js'
 import { IntakeStore } from '../store/intake-store.js'
 import { ProgressStore } from '../store/progress-store.js'
+import { PurgeStore } from '../store/purge-store.js'
 import { QueueStore } from '../store/queue-store.js'
 import { SessionStore } from '../store/session-store.js'
 import { TaskStore } from '../store/task-store.js'
@@ -13,7 +14,15 @@ import { WatchStore } from '../store/watch-store.js'
 export const slotsPerNode = 16
 
 /** Which writer uses which slot of the node. */
-export const writerSlots = { groups: [0], batches: [2, 3], claims: 4, attempts: 5, timers: 6, tasks: 7 } as const
+export const writerSlots = {
+  groups: [0],
+  batches: [2, 3],
+  claims: 4,
+  attempts: 5,
+  timers: 6,
+  tasks: 7,
+  purges: 8,
+} as const
 
 /** What the watchdog allows beyond the grace that workers are given: time for their own report to arrive. */
 const reportSlackMs = 1_000
@@ -32,6 +41,7 @@ export function makeStores(database: Database, options: { nodeNumber: number; gr
     progress: new ProgressStore(database),
     sessions: new SessionStore(database, { graceMs }),
     queues: new QueueStore(database),
+    purges: new PurgeStore(database, { slot: slot(writerSlots.purges) }),
     watch: new WatchStore(database),
     groupSlots: writerSlots.groups.map(slot),
     batchSlots: writerSlots.batches.map(slot),

@@ -4,6 +4,7 @@ import type {
   GrantedTask,
   HeartbeatRequest,
   NewTask,
+  PageRequest,
   Report,
   Services,
   SessionRef,
@@ -34,6 +35,8 @@ export class MemoryServices implements Services {
   readonly sessions = new Map<Uuid, TenantScope>()
   /** Thrown by the next call of any service, once. */
   failNext: unknown = null
+  /** Queues that there are, by name. */
+  queueNames: readonly string[] = ['default']
   readiness: string | null = null
   /** Called when a wait begins, with its signal. */
   onWait: (signal: AbortSignal) => void = () => {}
@@ -76,12 +79,17 @@ export class MemoryServices implements Services {
   }
 
   readonly queues = {
-    list: async () => {
-      this.#failIfTold()
-      const depthByPriority = { high: 1, medium: 2, low: 0 }
-      const depthByTenant = [{ tenantId: 'acme', depth: 3 }]
-      const base = { name: 'default', paused: false, depth: 3, depthByPriority, depthByTenant, running: 1 }
-      return [{ ...base, oldestReadyAtMs: fixedAtMs }]
+    list: async (_tenant: TenantScope, { after, limit }: PageRequest) => {
+      const names = this.queueNames.filter((name) => after === null || name > after)
+      const items = names.slice(0, limit).map((name) => this.#queue(name))
+      return { items, next: names.length > limit ? (names[limit - 1] ?? null) : null }
+    },
+    get: async (name: string) => this.#queue(name),
+    pause: async (name: string) => this.#queue(name, true),
+    resume: async (name: string) => this.#queue(name),
+    purge: async (name: string) => {
+      this.#queue(name)
+      return { cancelled: 3, remaining: 1, isComplete: true }
     },
   }
 
@@ -142,6 +150,14 @@ export class MemoryServices implements Services {
     const error = this.failNext
     this.failNext = null
     if (error !== null) throw error
+  }
+
+  #queue(name: string, paused = false) {
+    this.#failIfTold()
+    if (!this.queueNames.includes(name)) throw new DulyError('not_found', 'There is no such queue.')
+    const depthByPriority = { high: 1, medium: 2, low: 0 }
+    const depthByTenant = [{ tenantId: 'acme', depth: 3 }]
+    return { name, paused, depth: 3, depthByPriority, depthByTenant, running: 1, oldestReadyAtMs: fixedAtMs }
   }
 
   #live({ id, tenant }: SessionRef): void {

@@ -1,0 +1,97 @@
+import { type Clock, DulyError, type TenantScope } from '@duly/domain'
+import type { Logger } from 'pino'
+import type { Actor, Page, PageRequest, PurgeResult, QueueRecord } from '../model.js'
+import { type PurgedTask, type PurgeMark, type PurgeStore, purgeStart } from '../store/purge-store.js'
+import type { QueueStore } from '../store/queue-store.js'
+import { actorName } from './tasks.js'
+
+export interface QueuesOptions {
+  readonly store: QueueStore
+  readonly purges: PurgeStore
+  readonly clock: Clock
+  readonly log: Logger
+  /** Queues that a deployment may have. */
+  readonly limit: number
+  /** A queue was paused or resumed: dispatchers, here and elsewhere, look at it anew. */
+  readonly onSwitched: (queue: string) => void
+  readonly onPurged: (tasks: readonly PurgedTask[]) => void
+}
+
+/** Tasks that one statement of a purge cancels … */
+const batchLimit = 1_000
+/** … and how long one call goes on with them: well below what clients and balancers wait. */
+const purgeMs = 5_000
+
+/** Queues: what waits in them, and what operators do to them. */
+export class Queues {
+  readonly #options: QueuesOptions
+
+  constructor(options: QueuesOptions) {
+    this.#options = options
+  }
+
+  /** By name. */
+  async list(tenant: TenantScope, { after, limit }: PageRequest): Promise<Page<QueueRecord>> {
+    const items = await this.#options.store.list(tenant, { after, limit: limit + 1 })
+    return { items: items.slice(0, limit), next: items.length > limit ? (items[limit - 1]?.name ?? null) : null }
+  }
+
+  async get(name: string, tenant: TenantScope): Promise<QueueRecord> {
+    const queue = await this.#options.store.get(name, tenant)
+    if (!queue) throw notFound(tenant)
+    return queue
+  }
+
+  /** Nothing is started from it any more, on any node: each claim and hand-off tests it in its own statement. */
+  async pause(name: string, actor: Actor): Promise<QueueRecord> {
+    const { store, limit } = this.#options
+    if (!(await store.pause(name, limit))) {
+      throw new DulyError('unprocessable', `The queue ${name} is new, and the deployment has its ${limit} already.`)
+    }
+    return this.#switched(name, actor, 'paused')
+  }
+
+  async resume(name: string, actor: Actor): Promise<QueueRecord> {
+    if (!(await this.#options.store.resume(name))) throw notFound(null)
+    return this.#switched(name, actor, 'resumed')
+  }
+
+  /**
+   * Cancels what is PENDING when the call begins, in bounded batches for a bounded time: while it is not complete, call again.
+   */
+  async purge(name: string, actor: Actor): Promise<PurgeResult> {
+    const { purges, clock, log, onPurged } = this.#options
+    const cutoff = await purges.begin(name)
+    if (cutoff === null) throw notFound(null)
+    const untilMs = clock.monotonicMs() + purgeMs
+    let cancelled = 0
+    let after: PurgeMark | null = purgeStart
+    while (after !== null && (cancelled === 0 || clock.monotonicMs() < untilMs)) {
+      const batch: Awaited<ReturnType<PurgeStore['batch']>> = await purges.batch(name, {
+        cutoff,
+        actor: actorName(actor),
+        after,
+        limit: batchLimit,
+      })
+      cancelled += batch.tasks.length
+      if (batch.tasks.length > 0) onPurged(batch.tasks)
+      after = batch.mark
+    }
+    const remaining = await purges.left(name)
+    log.info({ queue: name, by: actorName(actor), cancelled, remaining }, 'queue purged')
+    return { cancelled, remaining, isComplete: after === null }
+  }
+
+  async #switched(name: string, actor: Actor, how: 'paused' | 'resumed'): Promise<QueueRecord> {
+    this.#options.log.info({ queue: name, by: actorName(actor) }, `queue ${how}`)
+    this.#options.onSwitched(name)
+    return this.get(name, null)
+  }
+}
+
+/** Of a caller bound to a tenant it is not told whether others use that queue. */
+const notFound = (tenant: TenantScope): DulyError =>
+  new DulyError(
+    'not_found',
+    tenant === null ? 'There is no such queue.' : 'There is no such queue, or no task of yours ever waited in it.',
+  )
