@@ -7,6 +7,7 @@ import type { Context } from './commands/command.js'
 import { config } from './commands/config.js'
 import { dev } from './commands/dev.js'
 import { migrate } from './commands/migrate.js'
+import { queueCommands } from './commands/queue.js'
 import { serve } from './commands/serve.js'
 import type { ServerModule } from './commands/server-flags.js'
 import { taskCalls, taskGet } from './commands/task-show.js'
@@ -29,8 +30,11 @@ export function buildProgram(context: Context, server?: ServerModule): Command {
     )
   const task = new Command('task').description('submit tasks, look at them, cancel and retry them')
   for (const command of [taskSubmit(context), taskGet(context), ...taskCalls(context)]) task.addCommand(command)
+  const queue = new Command('queue').description('look at queues; pause, resume and purge them')
+  for (const command of queueCommands(context)) queue.addCommand(command)
   for (const make of [dev, serve]) program.addCommand(make(context, server))
-  for (const command of [worker(context), task, migrate(context), config(context, server)]) program.addCommand(command)
+  for (const command of [worker(context), task, queue, migrate(context), config(context, server)])
+    program.addCommand(command)
   prepare(program, context.terminal)
   return program
 }

@@ -292,7 +292,7 @@ it('reads lists', async () => {
   expect(server.calls.map(({ path }) => path)).toEqual([
     '/api/v1/tasks/task-1/attempts',
     '/api/v1/tasks/task-1/events',
-    '/api/v1/queues',
+    '/api/v1/queues?limit=500',
   ])
 })
 

@@ -110,6 +110,13 @@ export interface QueueRecord {
   readonly oldestReadyAt: Date | null
 }
 
+/** What a purge did. */
+export interface PurgeSummary {
+  readonly cancelled: number
+  /** PENDING tasks that are left: others held them, or they came meanwhile. */
+  readonly remaining: number
+}
+
 /** The answer to a cancellation: CANCELLED at once, or RUNNING with `cancelRequested` (the worker is told). */
 export interface CancelReceipt {
   readonly id: string

@@ -123,7 +123,7 @@ describe('the list of queues', () => {
     await node.claim(worker, 1, { queue: 'shared', tenant: own })
     await node.query(`update queues set paused = true where name = 'shared'`)
     const listed = async (tenant: string | null) =>
-      new Map((await node.stores.queues.list(tenant)).map((queue) => [queue.name, queue]))
+      new Map((await node.stores.queues.list(tenant, { after: null, limit: 100 })).map((queue) => [queue.name, queue]))
     const ours = await listed(own)
     expect(ours.get('shared')).toMatchObject({
       ...{ paused: true, depth: 1, running: 1, depthByPriority: { high: 0, medium: 1, low: 0 } },

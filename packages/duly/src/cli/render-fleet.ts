@@ -1,0 +1,40 @@
+import type { QueueRecord } from '@duly/sdk'
+import { facts, table } from './table.js'
+
+export function renderQueues(queues: readonly QueueRecord[]): string {
+  if (queues.length === 0) return 'No queue yet: queues come into being at first use.\n'
+  const rows = queues.map((queue) => [
+    queue.name,
+    queue.paused ? 'paused' : 'open',
+    queue.depth,
+    queue.depthByPriority.high,
+    queue.depthByPriority.medium,
+    queue.depthByPriority.low,
+    queue.running,
+    age(queue.oldestReadyAt),
+  ])
+  return table(['QUEUE', 'STATE', 'WAITING', 'HIGH', 'MEDIUM', 'LOW', 'RUNNING', 'OLDEST'], rows)
+}
+
+export function renderQueue(queue: QueueRecord): string {
+  const { high, medium, low } = queue.depthByPriority
+  const summary = facts([
+    ['queue', queue.name],
+    ['state', queue.paused ? 'paused: nothing is started from it' : 'open'],
+    ['waiting', `${queue.depth} (${high} high, ${medium} medium, ${low} low)`],
+    ['running', queue.running],
+    ['oldest', age(queue.oldestReadyAt)],
+  ])
+  if (queue.depthByTenant.length === 0) return summary
+  const tenants = queue.depthByTenant.map(({ tenantId, depth }) => [tenantId, depth])
+  return `${summary}\n${table(['TENANT', 'WAITING'], tenants)}`
+}
+
+/** How long ago that was, in the largest unit that tells enough; by this machine's clock. */
+export function age(at: Date | null, nowMs = Date.now()): string | null {
+  if (at === null) return null
+  const seconds = Math.max(0, Math.round((nowMs - at.getTime()) / 1_000))
+  if (seconds < 120) return `${seconds} s`
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`
+  return seconds < 172_800 ? `${Math.round(seconds / 3_600)} h` : `${Math.round(seconds / 86_400)} d`
+}
