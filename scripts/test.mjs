@@ -80,8 +80,18 @@ function keep(report, seed) {
   mkdirSync(folder, { recursive: true })
   const faultSeconds = Number(process.env.DULY_FAULT_SECONDS ?? 600)
   const result = { commit: id, date, machine: machine(), seed, faultSeconds, tests: rowsOf(report, root) }
-  writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`)
+  writeFileSync(file, resultText(result))
   console.log(`Result kept in ${file}`)
+}
+
+/**
+ * JSON with one line a test, so that a result stays readable and short.
+ *
+ * @param {{ tests: readonly object[] } & Record<string, unknown>} result
+ */
+function resultText({ tests, ...head }) {
+  const lines = tests.map((test) => `    ${JSON.stringify(test)}`).join(',\n')
+  return `${JSON.stringify(head, null, 2).replace(/\n\}$/, '')},\n  "tests": [\n${lines}\n  ]\n}\n`
 }
 
 await main(import.meta.url, async () => {
