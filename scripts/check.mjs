@@ -13,9 +13,9 @@ const checks = {
   },
   lint: { says: 'Format and lint', program: '@biomejs/biome/bin/biome', args: ['check', '--error-on-warnings', '.'] },
   rules: {
-    says: 'Rules of the repository: imports, pins, links, generated pages, words',
+    says: 'Rules of the repository: imports, pins, links, generated pages, words, samples',
     program: 'vitest/vitest.mjs',
-    args: ['run', 'tests/repo'],
+    args: ['run', 'tests/repo', 'tests/docs/samples'],
   },
 }
 

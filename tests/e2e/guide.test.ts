@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, it } from 'vitest'
+import { filesUnder } from '../repo/files.js'
 import { createDatabase } from '../support/database.js'
 import { startServer } from '../support/processes.js'
 import { startNode } from '../support/test-process.js'
@@ -9,8 +10,11 @@ beforeAll(async () => {
   url = (await startServer({ databaseUrl: (await createDatabase()).url })).url
 })
 
+const ran = new Set<string>()
+
 /** Runs an example to its end; what it printed, line by line. */
 async function run(name: string): Promise<readonly string[]> {
+  ran.add(`examples/guide/${name}`)
   const file = fileURLToPath(new URL(`../../examples/guide/${name}`, import.meta.url))
   const example = startNode([file], { name, env: { DULY_URL: url } })
   const { code } = await example.exited
@@ -48,4 +52,8 @@ it('idempotency.mjs makes one task and one payment', async () => {
     '{ charged: 1200, attempt: 2 } payments: 1',
     'another request: 409 idempotency_conflict',
   ])
+})
+
+it('leaves no example of the guide out', () => {
+  expect([...ran].sort()).toEqual(filesUnder('examples/guide', ['.mjs']).map(({ path }) => path))
 })

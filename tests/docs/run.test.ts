@@ -1,0 +1,94 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { filesUnder } from '../repo/files.js'
+import { blocksOf } from './blocks.js'
+import { PageRun } from './page-run.js'
+import { Playground } from './playground.js'
+
+const pages = filesUnder('', ['.md'])
+  .map((page) => ({ path: page.path, blocks: blocksOf(page) }))
+  .filter(({ blocks }) => blocks.some(({ language }) => language === 'sh' || language === 'http'))
+
+let playground: Playground
+beforeAll(async () => {
+  playground = await Playground.start('npm start')
+})
+
+describe.concurrent('whoever tries everything on a page, from top to bottom', () => {
+  it('begins with the README', () => {
+    expect(pages.map(({ path }) => path)).toContain('README.md')
+  })
+
+  it.each(pages)('sees what the page says: $path', async ({ blocks }) => {
+    const run = new PageRun(playground)
+    for (const block of blocks) await run.block(block)
+    await run.end()
+    expect(run.faults).toEqual([])
+  })
+
+  it('is told when a page is wrong', async () => {
+    const text = [
+      ...[
+        '```sh',
+        'duly task get task-01m8m8g63ye0v964cp0nfyyggj',
+        'curl -s 127.0.0.1:7070/api/v1/nothing',
+        'true # exit code 1',
+      ],
+      ...['echo \'{"a":1}\'', '```', '', '```json', '{"a":2}', '```', '', '```http', 'GET /nowhere', '```', ''],
+    ].join('\n')
+    const run = new PageRun(playground)
+    for (const block of blocksOf({ path: 'p.md', text })) await run.block(block)
+    expect(run.faults).toEqual([
+      expect.stringMatching(/^p\.md:2 .*ended with/),
+      expect.stringMatching(/^p\.md:3 .*problem/),
+      expect.stringMatching(/^p\.md:4 .*ended with 0/),
+      expect.stringMatching(/^p\.md:9 is not what/),
+      expect.stringMatching(/^p\.md:13 GET \/nowhere was answered 404/),
+    ])
+  })
+})
+
+describe("the SDK's page", () => {
+  it('submits to a running worker and gets the result', async () => {
+    vi.stubEnv('DULY_URL', playground.url)
+    const log = vi.spyOn(console, 'log').mockImplementation(() => {})
+    onTestFinished(() => {
+      vi.unstubAllEnvs()
+      log.mockRestore()
+    })
+    const { duly } = await import('../../examples/sdk/mail.js')
+    onTestFinished(() => duly.close())
+    await import('../../examples/sdk/submit.js')
+    expect(log).toHaveBeenCalledWith('<welcome-1@duly.example>')
+  })
+
+  it('works for a service that knows idempotency keys', async () => {
+    const keys: unknown[] = []
+    const service = createServer((request, answer) => {
+      keys.push(request.headers['idempotency-key'])
+      answer.end('m-1')
+    }).listen(0, '127.0.0.1')
+    await new Promise((resolve) => service.once('listening', resolve))
+    vi.stubEnv('DULY_URL', playground.url)
+    vi.stubEnv('MAIL_SERVICE', `http://127.0.0.1:${(service.address() as AddressInfo).port}`)
+    onTestFinished(() => {
+      vi.unstubAllEnvs()
+      service.close()
+    })
+    const { duly, sendEmail } = await import('../../examples/sdk/mail.js')
+    const { worker } = await import('../../examples/sdk/mail-worker.js')
+    onTestFinished(() => worker.stop().then(() => duly.close()))
+    // the example worker of the playground serves the same queue: one of several is ours
+    const handles = await Promise.all(
+      Array.from({ length: 40 }, (_, n) =>
+        duly.submit(sendEmail, { to: `a${n}@example.com` }, { idempotencyKey: `mail-${n}` }),
+      ),
+    )
+    const results = await Promise.all(handles.map((handle) => handle.result()))
+    const ours = results.filter(({ message_id: id }) => id === 'm-1')
+    expect(ours.length).toBeGreaterThan(0)
+    expect(keys).toHaveLength(ours.length)
+    for (const key of keys) expect(key).toMatch(/^mail-\d+$/)
+  })
+})
