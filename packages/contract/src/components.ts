@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
 import { Status } from './common.js'
+import { Worker, WorkerList } from './fleet.js'
 import { Problem } from './problems.js'
 import { PurgedQueue, Queue, QueueList } from './queues.js'
 import * as tasks from './tasks.js'
@@ -23,6 +24,8 @@ export const components: Readonly<Record<string, TSchema>> = {
   QueueList,
   PurgedQueue,
   RegisterWorker: workers.RegisterWorker,
+  Worker,
+  WorkerList,
   WorkerSession: workers.WorkerSessionSchema,
   Poll: workers.Poll,
   PollAnswer: workers.PollAnswer,

@@ -1,6 +1,11 @@
 /** A UUID as 36 canonical lower-case characters. Inside the program ids are always this; the wire has `encodeId`. */
 export type Uuid = string
 
+const uuidForm = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/
+
+/** Whether the text is a UUID as the program writes them. */
+export const isUuid = (text: string): text is Uuid => uuidForm.test(text)
+
 /** Code unit of a lower-case hex digit → its value; 255 for anything else. */
 const hexValue = new Uint8Array(128).fill(255)
 for (let value = 0; value < 16; value++) hexValue[value.toString(16).charCodeAt(0)] = value

@@ -2,22 +2,18 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as server from '@duly/server'
-import type { Command } from 'commander'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { processTerminal } from './cli/terminal.js'
 import { buildProgram } from './program.js'
-import { renderCommandLine } from './reference.js'
+import { leaves, pathOf, renderCommandLine } from './reference.js'
 import { cli } from './testing/captured-cli.js'
 
 /** A port on which nothing listens: it is reserved. */
 const NOBODY = 'http://127.0.0.1:1'
 
-function leaves(command: Command, path: readonly string[] = []): string[][] {
-  const children = command.commands.filter((child) => child.name() !== 'help')
-  return children.length === 0 ? [[...path]] : children.flatMap((child) => leaves(child, [...path, child.name()]))
-}
-
-const commands = leaves(buildProgram({ terminal: processTerminal(), setExit: () => {} }, server))
+const commands = leaves(buildProgram({ terminal: processTerminal(), setExit: () => {} }, server)).map((command) =>
+  pathOf(command).split(' ').slice(1),
+)
 
 describe('every command', () => {
   it.each(commands.map((path) => [path.join(' '), path] as const))(
@@ -40,7 +36,11 @@ describe('every command', () => {
   it('of the specification is there', () => {
     const names = commands.map((path) => path.join(' '))
     const tasks = ['submit', 'get', 'cancel', 'retry', 'attempts', 'events'].map((name) => `task ${name}`)
-    expect(names).toEqual(expect.arrayContaining(['dev', 'serve', 'worker', 'migrate', 'config', ...tasks]))
+    const queues = ['list', 'get', 'pause', 'resume', 'purge'].map((name) => `queue ${name}`)
+    const workers = ['worker', 'worker list', 'worker drain']
+    expect(names).toEqual(
+      expect.arrayContaining(['dev', 'serve', 'migrate', 'config', ...tasks, ...queues, ...workers]),
+    )
   })
 })
 

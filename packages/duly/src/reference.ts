@@ -41,11 +41,14 @@ export async function renderCommandLine(): Promise<string> {
   ].join('\n')
 }
 
-function leaves(command: Command): readonly Command[] {
-  const children = command.commands.filter((child) => child.name() !== 'help')
-  return children.length === 0 ? [command] : children.flatMap(leaves)
+/** The commands that do something: groups that only hold others are left out. */
+export function leaves(command: Command): readonly Command[] {
+  const children = command.commands.filter((child) => child.name() !== 'help').flatMap(leaves)
+  const isItself = children.length === 0 || command.registeredArguments.length > 0
+  return isItself ? [command, ...children] : children
 }
 
-function pathOf(command: Command): string {
+/** Its words on the command line: `duly task get`. */
+export function pathOf(command: Command): string {
   return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()
 }

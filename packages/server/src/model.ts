@@ -180,6 +180,38 @@ export interface WorkerSession {
   readonly leaseMs: number
 }
 
+/** Which workers a list is of. */
+export interface WorkerFilter {
+  readonly tenant: TenantScope
+  /** Null: those that are there, live and draining. */
+  readonly state: 'live' | 'draining' | 'ended' | null
+}
+
+/** A worker's session as operators see it. */
+export interface WorkerRecord {
+  readonly id: Uuid
+  readonly name: string
+  readonly host: string | null
+  readonly version: string | null
+  readonly state: 'live' | 'draining' | 'left' | 'lost'
+  readonly tenant: TenantScope
+  /** In a list the first 100. */
+  readonly queues: readonly string[]
+  readonly queueCount: number
+  /** In a list the first 100. */
+  readonly taskTypes: readonly string[]
+  readonly taskTypeCount: number
+  readonly slots: number
+  readonly running: number
+  readonly registeredAtMs: number
+  readonly beatAtMs: number
+  readonly heartbeatMs: number
+  readonly leaseMs: number
+  readonly endedAtMs: number | null
+  readonly lagMs: number | null
+  readonly rssBytes: number | null
+}
+
 /** One task handed to a worker. `payload` and `metadata` go out as the text they came in. */
 export interface GrantedTask {
   readonly grant: number
@@ -290,6 +322,12 @@ export interface Services {
     pause(name: string, actor: Actor): Promise<QueueRecord>
     resume(name: string, actor: Actor): Promise<QueueRecord>
     purge(name: string, actor: Actor): Promise<PurgeResult>
+  }
+  readonly fleet: {
+    list(filter: WorkerFilter, page: PageRequest): Promise<Page<WorkerRecord>>
+    get(id: Uuid, tenant: TenantScope): Promise<WorkerRecord>
+    /** Of a worker that has ended it changes nothing. */
+    drain(id: Uuid, actor: Actor): Promise<WorkerRecord>
   }
   readonly workers: {
     /** A session of a tenant gets that tenant's tasks only. */

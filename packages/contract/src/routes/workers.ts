@@ -1,9 +1,41 @@
+import * as fleet from '../fleet.js'
 import * as workers from '../workers.js'
 import { type ApiRouteGroup, apiBase } from './route.js'
 
 const worker = { tag: 'workers', params: workers.WorkerParams } as const
 
 export const workerRoutes = {
+  listWorkers: {
+    method: 'GET',
+    path: `${apiBase}/workers`,
+    tag: 'workers',
+    summary: 'List the workers',
+    description: 'A caller that is bound to a tenant sees the workers of that tenant.',
+    scope: 'read',
+    query: fleet.WorkersQuery,
+    responses: { 200: { description: 'The youngest sessions first.', schema: fleet.WorkerList } },
+    problems: [],
+  },
+  getWorker: {
+    ...worker,
+    method: 'GET',
+    path: `${apiBase}/workers/{worker_id}`,
+    summary: 'Read a worker',
+    scope: 'read',
+    responses: { 200: { description: 'Its session, ended ones too while they are kept.', schema: fleet.Worker } },
+    problems: ['not_found'],
+  },
+  drainWorker: {
+    ...worker,
+    method: 'POST',
+    path: `${apiBase}/workers/{worker_id}/drain`,
+    summary: 'Have a worker finish what it holds and leave',
+    description:
+      'It gets nothing more at once, on every node; it is told by its heartbeat. Repeating it, or draining one that has ended, changes nothing.',
+    scope: 'admin',
+    responses: { 200: { description: 'The worker as it stands.', schema: fleet.Worker } },
+    problems: ['forbidden', 'not_found'],
+  },
   registerWorker: {
     method: 'POST',
     path: `${apiBase}/workers`,

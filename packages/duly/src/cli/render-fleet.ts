@@ -1,4 +1,4 @@
-import type { QueueRecord } from '@duly/sdk'
+import type { QueueRecord, WorkerRecord } from '@duly/sdk'
 import { facts, table } from './table.js'
 
 export function renderQueues(queues: readonly QueueRecord[]): string {
@@ -28,6 +28,47 @@ export function renderQueue(queue: QueueRecord): string {
   if (queue.depthByTenant.length === 0) return summary
   const tenants = queue.depthByTenant.map(({ tenantId, depth }) => [tenantId, depth])
   return `${summary}\n${table(['TENANT', 'WAITING'], tenants)}`
+}
+
+export function renderWorkers(workers: readonly WorkerRecord[]): string {
+  if (workers.length === 0) return 'No worker.\n'
+  const rows = workers.map((worker) => [
+    worker.workerId,
+    worker.name,
+    worker.host,
+    worker.version,
+    worker.state,
+    `${worker.running}/${worker.slots}`,
+    age(worker.lastHeartbeatAt),
+    firstOf(worker.queues, worker.queueCount),
+  ])
+  return table(['WORKER', 'NAME', 'HOST', 'VERSION', 'STATE', 'RUNNING', 'HEARD', 'QUEUES'], rows)
+}
+
+export function renderWorker(worker: WorkerRecord): string {
+  return facts([
+    ['worker', worker.workerId],
+    ['name', worker.name],
+    ['host', worker.host],
+    ['version', worker.version],
+    ['state', worker.state],
+    ['tenant', worker.tenantId],
+    ['queues', worker.queues.join(', ')],
+    ['task types', worker.taskTypes.join(', ')],
+    ['running', `${worker.running} of ${worker.slots} slots`],
+    ['registered', worker.registeredAt.toISOString()],
+    ['heard', worker.lastHeartbeatAt.toISOString()],
+    ['ended', worker.endedAt?.toISOString()],
+    ['heartbeat', `${worker.heartbeatSeconds} s, dead after ${worker.leaseSeconds} s of silence`],
+    ['lag', worker.lagMs === null ? null : `${Math.round(worker.lagMs)} ms`],
+    ['memory', worker.rssBytes === null ? null : `${Math.round(worker.rssBytes / 1_048_576)} MiB`],
+  ])
+}
+
+/** Three names, and how many more there are. */
+function firstOf(names: readonly string[], count: number): string {
+  const shown = names.slice(0, 3).join(', ')
+  return count > 3 ? `${shown} and ${count - 3} more` : shown
 }
 
 /** How long ago that was, in the largest unit that tells enough; by this machine's clock. */

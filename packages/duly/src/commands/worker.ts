@@ -6,6 +6,7 @@ import { type LineLog, lineLog } from '../run/line-log.js'
 import { loadWorker } from '../run/load-worker.js'
 import { runUntilSignal } from '../run/run-until-signal.js'
 import { type ClientOptions, type Context, clientCommand, withClient } from './command.js'
+import { fleetCommands } from './fleet.js'
 
 const EXAMPLE = 'duly worker examples/worker.mjs --url http://127.0.0.1:7070'
 
@@ -13,9 +14,9 @@ const PARENT = process.ppid
 /** A server that has not answered by then is worth a word. */
 const PATIENCE_MS = 3_000
 
-/** `duly worker <file>`. */
+/** `duly worker <file>`, and beside it the commands on workers that run elsewhere. A file of such a name is given as `./list`. */
 export function worker(context: Context): Command {
-  return clientCommand('worker', "run a worker file's handlers until SIGTERM, then drain", EXAMPLE)
+  const command = clientCommand('worker', "run a worker file's handlers until SIGTERM or a drain, then leave", EXAMPLE)
     .argument('<file>', 'module that exports a Worker, or a function (duly) => Worker')
     .action((file: string, options: ClientOptions) =>
       withClient(options, async (duly) => {
@@ -25,6 +26,8 @@ export function worker(context: Context): Command {
         if (!(await runWorker(loaded, { log, url: duly.options.url }))) context.setExit(exitCode('failed'))
       }),
     )
+  for (const each of fleetCommands(context)) command.addCommand(each)
+  return command
 }
 
 interface RunContext {
@@ -59,6 +62,7 @@ function tellEvents(loaded: Worker, log: LineLog): void {
   loaded.on('stuck', (task) => log.warn('a handler ignores its signal; its slot stays taken', task))
   loaded.on('outage', (message) => log.warn(message))
   loaded.on('recovered', (message) => log.info(message))
+  loaded.on('drained', (workerId) => log.info(`the server drains ${workerId}: finishing what runs, then leaving`))
   loaded.on('refused', (taskId, code) => log.warn(`the outcome of ${taskId} was not taken: ${code}`))
 }
 

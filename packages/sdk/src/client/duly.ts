@@ -6,12 +6,14 @@ import type { RawJson } from './raw-json.js'
 import type { AnyTask, SubmitOptions } from './submission.js'
 import type { TaskHandle } from './task-handle.js'
 import { Tasks } from './tasks.js'
+import { Workers } from './workers.js'
 
 /** The client of a Duly server. One per process is enough: it keeps its connections open and reuses them. */
 export class Duly {
   readonly options: ResolvedOptions
   readonly tasks: Tasks
   readonly queues: Queues
+  readonly workers: Workers
   readonly #http: HttpClient
 
   /** @throws RangeError when an option is wrong; nothing is sent yet */
@@ -20,6 +22,7 @@ export class Duly {
     this.#http = new HttpClient(this.options)
     this.tasks = new Tasks(this.#http)
     this.queues = new Queues(this.#http)
+    this.workers = new Workers(this.#http)
   }
 
   submit<PayloadIn, Result>(

@@ -110,6 +110,35 @@ export interface QueueRecord {
   readonly oldestReadyAt: Date | null
 }
 
+/** A worker's session as operators see it. */
+export interface WorkerRecord {
+  readonly workerId: string
+  /** For people; need not be unique. */
+  readonly name: string
+  readonly host: string | null
+  readonly version: string | null
+  /** draining: finishes what it holds and gets nothing more; left: it ended by itself; lost: it fell silent. */
+  readonly state: 'live' | 'draining' | 'left' | 'lost'
+  /** The only tenant whose tasks it gets; null: all. */
+  readonly tenantId: string | null
+  /** In a list the first 100; `queueCount` counts all. */
+  readonly queues: readonly string[]
+  readonly queueCount: number
+  /** In a list the first 100; `taskTypeCount` counts all. */
+  readonly taskTypes: readonly string[]
+  readonly taskTypeCount: number
+  readonly slots: number
+  /** Tasks that it holds a lease of. */
+  readonly running: number
+  readonly registeredAt: Date
+  readonly lastHeartbeatAt: Date
+  readonly heartbeatSeconds: number
+  readonly leaseSeconds: number
+  readonly endedAt: Date | null
+  readonly lagMs: number | null
+  readonly rssBytes: number | null
+}
+
 /** What a purge did. */
 export interface PurgeSummary {
   readonly cancelled: number

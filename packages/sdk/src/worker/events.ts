@@ -16,6 +16,8 @@ export interface WorkerEvents {
   outage: [message: string]
   /** The server answers again. */
   recovered: [message: string]
+  /** The server told it to finish what it holds and leave: it stops by itself. */
+  drained: [workerId: string]
   stopped: [summary: StopSummary]
 }
 

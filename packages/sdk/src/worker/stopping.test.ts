@@ -170,7 +170,10 @@ it('stops when the server drains it', async () => {
   await worker.start()
   await bench.broker.server.until(() => bench.broker.server.callsTo('/heartbeat').length > 0)
   const stopped = new Promise((resolve) => worker.once('stopped', resolve))
+  const drained = new Promise((resolve) => worker.once('drained', resolve))
+  const id = worker.workerId
   bench.broker.drain()
+  expect(await drained).toBe(id)
   expect(await stopped).toMatchObject({ isClean: true })
   expect(bench.broker.left).toBe(1)
 })

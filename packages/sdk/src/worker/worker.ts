@@ -213,10 +213,16 @@ export class Worker extends EventEmitter<WorkerEvents> {
     if (this.#link?.session !== session) return
     for (const { lease } of cancel) this.#runner.abort(lease, 'cancel')
     for (const lease of lost) this.#runner.abort(lease, 'lost')
-    if (drain && !this.#stopping.signal.aborted) {
-      this.#options.logger.info('worker drained by the server', { workerId: session.id })
-      void this.stop()
-    }
+    if (drain && !this.#stopping.signal.aborted) this.#drain(session.id)
+  }
+
+  /** A worker that goes away without a word looks like one that crashed. */
+  #drain(workerId: string): void {
+    const message = 'drained by the server: taking nothing more, finishing what runs, then leaving'
+    this.#options.logger.info(message, { workerId })
+    const isHeard = this.emit('drained', workerId)
+    if (this.#options.isLoggerDefault && !isHeard) console.warn(`duly worker: ${message}`)
+    void this.stop()
   }
 
   #report({ session, grant }: Attempt, outcome: Outcome): void {

@@ -11,6 +11,7 @@ import { registerLifecycle } from './plugins/lifecycle.js'
 import { registerProblems, sendProblem } from './plugins/problems.js'
 import { registerRequestIds, requestIdMaker } from './plugins/request-ids.js'
 import { registerApiPage } from './routes/api-page.js'
+import { registerFleet } from './routes/fleet.js'
 import { registerQueues } from './routes/queues.js'
 import { registerSystem } from './routes/system.js'
 import { registerTasks } from './routes/tasks.js'
@@ -50,7 +51,14 @@ export function buildApi({ services, config = {}, logger, metrics }: ApiParts): 
   registerLifecycle(app, context)
   registerJsonBody(app)
   registerHttpMetrics(app, context)
-  for (const register of [registerTasks, registerQueues, registerWorkers, registerSystem, registerApiPage])
+  for (const register of [
+    registerTasks,
+    registerQueues,
+    registerFleet,
+    registerWorkers,
+    registerSystem,
+    registerApiPage,
+  ])
     register(app, context)
   return app
 }

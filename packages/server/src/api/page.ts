@@ -9,9 +9,13 @@ const defaultLimit = 50
  * The page that a query asks for. A cursor is opaque to clients: it carries the key behind which its page begins, and the list and
  * filters that it belongs to, so that one of another list is refused and not read as a wrong place (or as the beginning).
  */
-export function readPage(list: string, query: { readonly limit?: number; readonly cursor?: string }): PageRequest {
+export function readPage(
+  list: string,
+  query: { readonly limit?: number; readonly cursor?: string },
+  isKey: (text: string) => boolean = () => true,
+): PageRequest {
   const { limit = defaultLimit, cursor } = query
-  return { limit, after: cursor === undefined ? null : readCursor(list, cursor) }
+  return { limit, after: cursor === undefined ? null : readCursor(list, cursor, isKey) }
 }
 
 export function writePage<T>(list: string, { items, next }: Page<T>, write: (item: T) => Writable): string {
@@ -22,11 +26,11 @@ function writeCursor(list: string, after: string): string {
   return Buffer.from(JSON.stringify([list, after])).toString('base64url')
 }
 
-function readCursor(list: string, cursor: string): string {
+function readCursor(list: string, cursor: string, isKey: (text: string) => boolean): string {
   const parts = parse(Buffer.from(cursor, 'base64url').toString())
   const [of, after] = Array.isArray(parts) ? parts : []
   // compared whole: base64url reads over what it does not know
-  if (of !== list || typeof after !== 'string' || writeCursor(list, after) !== cursor) {
+  if (of !== list || typeof after !== 'string' || writeCursor(list, after) !== cursor || !isKey(after)) {
     const message = 'is not a cursor of this list with these filters: pass next_cursor of the page before as it is'
     throw invalid('invalid_request', [{ path: 'cursor', message }])
   }

@@ -45,7 +45,7 @@ describe('signals', () => {
     one.signals.publish('finished', 't')
     one.signals.publishTimers()
     await until('the word', () => two.heard.length > 0 && three.heard.length > 0)
-    expect(two.heard).toEqual([{ ready: ['a', 'b'], session: ['s'], finished: ['t'], timers: true }])
+    expect(two.heard).toEqual([{ drain: [], ready: ['a', 'b'], session: ['s'], finished: ['t'], timers: true }])
     expect(three.heard).toEqual(two.heard)
     expect(one.heard).toEqual([])
   })

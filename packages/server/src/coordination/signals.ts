@@ -9,13 +9,16 @@ export interface Hints {
   readonly ready: readonly string[]
   /** Sessions that have something to be told. */
   readonly session: readonly string[]
+  /** Sessions that get nothing more. */
+  readonly drain: readonly string[]
   /** Tasks that finished. */
   readonly finished: readonly string[]
   /** A timer that is due soon was set elsewhere. */
   readonly timers: boolean
 }
 
-type ListHint = 'ready' | 'session' | 'finished'
+const listHints = ['drain', 'session', 'ready', 'finished'] as const
+type ListHint = (typeof listHints)[number]
 
 export interface SignalsOptions {
   readonly database: Database
@@ -40,7 +43,12 @@ const notify: Statement = { name: 'notify', text: `select pg_notify('${channel}'
  */
 export class Signals {
   readonly #options: SignalsOptions
-  readonly #pending: Record<ListHint, Set<string>> = { ready: new Set(), session: new Set(), finished: new Set() }
+  readonly #pending: Record<ListHint, Set<string>> = {
+    drain: new Set(),
+    session: new Set(),
+    ready: new Set(),
+    finished: new Set(),
+  }
   #timers = false
   #gathering: NodeJS.Timeout | null = null
   #client: pg.Client | null = null
@@ -89,12 +97,13 @@ export class Signals {
   async #send(): Promise<void> {
     const payload = {
       n: this.#options.nodeNumber,
+      drain: [] as string[],
       ready: [] as string[],
       session: [] as string[],
       finished: [] as string[],
     }
     let bytes = 100
-    for (const kind of ['session', 'ready', 'finished'] as const) {
+    for (const kind of listHints) {
       for (const name of this.#pending[kind]) {
         bytes += name.length + 3
         if (bytes <= maxPayloadBytes) payload[kind].push(name)
@@ -142,9 +151,10 @@ export class Signals {
 
   #receive(text: string): void {
     try {
-      const { n, ready, session, finished, timers } = JSON.parse(text) as Hints & { n: number }
+      // a node of the version before knows no `drain`
+      const { n, ready, session, drain = [], finished, timers } = JSON.parse(text) as Hints & { n: number }
       if (n === this.#options.nodeNumber) return
-      this.#options.onHints({ ready, session, finished, timers })
+      this.#options.onHints({ ready, session, drain, finished, timers })
     } catch (error) {
       this.#options.log.warn({ err: error }, 'a notification could not be read')
     }

@@ -28,6 +28,8 @@ export class SessionState {
   #promised = 0
   /** Slots that the last answer left free. */
   #spare = 0
+  /** It gets nothing more. Never taken back. */
+  isDraining = false
   /** A look for grants that this node never saw is under way. */
   isHealing = false
   /** Leases whose cancellation or loss the worker was told, and `drain`. */
@@ -39,18 +41,21 @@ export class SessionState {
     this.received = options.received
     this.confirmedAtMs = options.confirmedAtMs
     this.grants = new GrantLog(row.lastGrant)
+    this.isDraining = row.draining
   }
 
   /** Slots of the open poll that are not spoken for. */
   get free(): number {
-    return this.#poll === null || this.#poll.hurry
+    return this.isDraining || this.#poll === null || this.#poll.hurry
       ? 0
       : Math.max(0, this.#poll.slots - this.#mailbox.length - this.#promised)
   }
 
   /** Slots that the last answer left free and that nothing is promised for, until the worker polls again. */
   get spare(): number {
-    return this.#poll === null ? Math.max(0, this.#spare - this.#mailbox.length - this.#promised) : 0
+    return this.#poll === null && !this.isDraining
+      ? Math.max(0, this.#spare - this.#mailbox.length - this.#promised)
+      : 0
   }
 
   get isPolling(): boolean {

@@ -128,17 +128,24 @@ export class Sessions {
     const { answer, held } = await this.#beats.add({ state, request })
     if (!answer) throw this.#lose(state)
     await storeHandlerWrites(this.#options.progress, id, { request, held })
-    const first = this.#tell(state, request.leases, { answer, held })
+    const first = this.#tell(state, request.leases, held)
     if (first.isNews || request.waitMs <= 0) return first.answer
     // the lease is renewed when a beat arrives: one that is held longer than a heartbeat would outlive it
     const woken = await this.#sleep(id, Math.min(request.waitMs, state.row.heartbeatMs), signal)
     if (!woken) return first.answer
-    return this.#tell(state, request.leases, { answer, held: await this.#options.store.held([id]) }).answer
+    return this.#tell(state, request.leases, await this.#options.store.held([id])).answer
   }
 
   /** There is something to tell this session's worker. */
   wake(id: Uuid): void {
     for (const wake of this.#sleepers.get(id) ?? []) wake()
+  }
+
+  /** The session gets nothing more, as the store says; its worker is told at once if its heartbeat is held here. */
+  drained(id: Uuid): void {
+    const state = this.#states.get(id)
+    if (state) state.isDraining = true
+    this.wake(id)
   }
 
   wakeAll(): void {
@@ -165,7 +172,7 @@ export class Sessions {
       throw sessionLost(id)
     }
     if (known) {
-      this.#confirm(known, row.lastGrant)
+      this.#confirm(known, row)
       return known
     }
     const state = new SessionState(row, this.#profile(row), this.#confirmed(row.received))
@@ -174,8 +181,9 @@ export class Sessions {
   }
 
   /** The store says that the session lives and has been given grants up to `lastGrant`. */
-  #confirm(state: SessionState, lastGrant: number): void {
+  #confirm(state: SessionState, { lastGrant, draining }: { lastGrant: number; draining: boolean }): void {
     state.confirmedAtMs = this.#options.clock.monotonicMs()
+    if (draining) state.isDraining = true
     if (state.promised === 0 && state.grants.hasGap(lastGrant)) this.#options.onGap(state, lastGrant)
   }
 
@@ -221,7 +229,7 @@ export class Sessions {
     const held = groupBy(answers.size > 0 ? await store.held([...answers.keys()]) : [], (lease) => lease.session)
     return beats.map(({ state }) => {
       const answer = answers.get(state.row.id) ?? null
-      if (answer) this.#confirm(state, answer.lastGrant)
+      if (answer) this.#confirm(state, answer)
       return { answer, held: held.get(state.row.id) ?? [] }
     })
   }
@@ -244,7 +252,7 @@ export class Sessions {
   #tell(
     state: SessionState,
     claimed: readonly string[],
-    { answer, held }: { answer: BeatAnswer; held: readonly HeldLease[] },
+    held: readonly HeldLease[],
   ): { isNews: boolean; answer: HeartbeatAnswer } {
     const leases = new Set(held.map(encodeLease))
     const lost = claimed.filter((lease) => !leases.has(lease))
@@ -252,13 +260,13 @@ export class Sessions {
       .filter((lease) => lease.cancelReason !== null)
       .map((lease) => ({ lease: encodeLease(lease), reason: lease.cancelReason ?? 'cancel_requested' }))
     if (state.told.size > maxTold) state.told.clear()
-    const drain = answer.draining ? ['drain'] : []
+    const drain = state.isDraining ? ['drain'] : []
     let isNews = false
     for (const lease of [...drain, ...lost, ...cancel.map((entry) => entry.lease)]) {
       if (!state.told.has(lease)) isNews = true
       state.told.add(lease)
     }
-    return { isNews, answer: { cancel, lost, drain: answer.draining } }
+    return { isNews, answer: { cancel, lost, drain: state.isDraining } }
   }
 
   /** True when woken, false when the time is up or the client is gone. */

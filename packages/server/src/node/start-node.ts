@@ -3,6 +3,7 @@ import { buildApi } from '../api/index.js'
 import { Signals } from '../coordination/signals.js'
 import { Attempts } from '../dispatch/attempts.js'
 import { Dispatcher } from '../dispatch/dispatcher.js'
+import { Fleet } from '../dispatch/fleet.js'
 import { release } from '../dispatch/release.js'
 import { Reports } from '../dispatch/reports.js'
 import { Sessions } from '../dispatch/sessions.js'
@@ -133,6 +134,7 @@ export function assemble(config: ServerConfig, membership: Membership, log: Logg
     onHints: (hints) => {
       waiters.finished(hints.finished)
       for (const session of hints.session) sessions.wake(session)
+      for (const session of hints.drain) sessions.drained(session)
       if (hints.ready.length > 0) void dispatcher.readyElsewhere(hints.ready).catch(() => {})
       if (hints.timers) promoter.lookSoon()
       if (hints.timers) duties?.timers?.wake()
@@ -222,7 +224,16 @@ export function assemble(config: ServerConfig, membership: Membership, log: Logg
     },
     onPurged: (purged) => observers.ended(purged.map(({ id }) => id)),
   })
-  const services: Services = { intake, tasks, queues, workers, health }
+  const fleet = new Fleet({
+    store: stores.fleet,
+    sessions: sessionStore,
+    log,
+    onDraining: (session) => {
+      sessions.drained(session)
+      signals.publish('drain', session)
+    },
+  })
+  const services: Services = { intake, tasks, queues, fleet, workers, health }
   watchQueues(metrics, services, storeNowMs)
   metrics.setSlotSource(() => stores.sessions.slots())
   const { payloadMaxBytes } = config

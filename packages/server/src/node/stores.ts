@@ -1,6 +1,7 @@
 import { PostgresReadyQueue } from '../queue/postgres/ready-queue.js'
 import { AttemptStore } from '../store/attempt-store.js'
 import type { Database } from '../store/database.js'
+import { FleetStore } from '../store/fleet-store.js'
 import { IntakeStore } from '../store/intake-store.js'
 import { ProgressStore } from '../store/progress-store.js'
 import { PurgeStore } from '../store/purge-store.js'
@@ -39,6 +40,7 @@ export function makeStores(database: Database, options: { nodeNumber: number; gr
     timers: new TimerStore(database, { slot: slot(writerSlots.timers), graceMs }),
     tasks: new TaskStore(database, { slot: slot(writerSlots.tasks), graceMs }),
     progress: new ProgressStore(database),
+    fleet: new FleetStore(database),
     sessions: new SessionStore(database, { graceMs }),
     queues: new QueueStore(database),
     purges: new PurgeStore(database, { slot: slot(writerSlots.purges) }),

@@ -11,6 +11,8 @@ import type {
   Submitted,
   TaskRecord,
   WaitRequest,
+  WorkerFilter,
+  WorkerRecord,
   WorkerRegistration,
 } from '../../model.js'
 
@@ -93,6 +95,17 @@ export class MemoryServices implements Services {
     },
   }
 
+  readonly fleet = {
+    list: async (_filter: WorkerFilter, { after, limit }: PageRequest) => {
+      const ids = [...this.sessions.keys()].sort().reverse()
+      const left = ids.filter((id) => after === null || id < after)
+      const items = left.slice(0, limit).map((id) => this.#worker(id))
+      return { items, next: left.length > limit ? (left[limit - 1] ?? null) : null }
+    },
+    get: async (id: Uuid) => this.#worker(id),
+    drain: async (id: Uuid) => this.#worker(id),
+  }
+
   readonly workers = {
     register: async (_registration?: WorkerRegistration, tenant: TenantScope = null) => {
       const id = newId()
@@ -150,6 +163,22 @@ export class MemoryServices implements Services {
     const error = this.failNext
     this.failNext = null
     if (error !== null) throw error
+  }
+
+  #worker(id: Uuid): WorkerRecord {
+    this.#failIfTold()
+    const tenant = this.sessions.get(id)
+    if (tenant === undefined) throw new DulyError('not_found', 'There is no such worker.')
+    const names = { queues: ['default'], queueCount: 1, taskTypes: ['work'], taskTypeCount: 1 }
+    const times = {
+      registeredAtMs: fixedAtMs,
+      beatAtMs: fixedAtMs,
+      endedAtMs: null,
+      heartbeatMs: 5_000,
+      leaseMs: 15_000,
+    }
+    const told = { name: 'mailer', host: 'web-3', version: null, lagMs: 1.5, rssBytes: 1e6 }
+    return { id, tenant, state: 'live', slots: 10, running: 1, ...names, ...times, ...told }
   }
 
   #queue(name: string, paused = false) {
