@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { type ApiRoute, apiBase, components, routeList } from '@duly/contract'
 import * as server from '@duly/server'
 import { type Command, CommanderError } from 'commander'
@@ -12,10 +12,11 @@ const ELLIPSIS = '…'
 
 /** What is wrong with a command line, judged without running it; null: nothing. */
 export async function faultOf(words: readonly string[]): Promise<string | null> {
-  const [program = '', ...args] = words
+  const [path = '', ...args] = words
+  const program = basename(path)
   if (program === 'npx') return args[0] === 'duly' ? dulyFault(args.slice(1)) : `npx ${args[0]} is not ours`
   if (program === 'duly') return dulyFault(args)
-  if (program.endsWith('/duly.js')) return dulyFault(args)
+  if (program === 'duly.js') return dulyFault(args)
   if (program === 'node') return nodeFault(args)
   if (program === 'npm') return npmFault(args)
   if (program === 'curl') return curlFault(args)
@@ -48,6 +49,8 @@ function withoutActions(command: Command): void {
 function nodeFault(args: readonly string[]): Promise<string | null> | string | null {
   const file = args.find((word) => !word.startsWith('-')) ?? ''
   if (file.endsWith('/duly.js')) return dulyFault(args.slice(args.indexOf(file) + 1))
+  if (/[*?]/.test(file))
+    return existsSync(join(root, dirname(file))) ? null : `there is no ${dirname(file)} in the checkout`
   return existsSync(join(root, file)) ? null : `there is no ${file} in the checkout`
 }
 

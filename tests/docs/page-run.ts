@@ -67,8 +67,9 @@ export class PageRun {
     if (name !== undefined) return this.#export(name, value ?? '')
     const line = await this.#withIds(this.#playground.fitted(text))
     if (PLAYGROUND.test(line) || SET_UP.test(line)) return this.#parse(text)
-    const job = new Job(line, this.#env)
-    if (LASTING.test(line)) {
+    const isLasting = LASTING.test(line)
+    const job = new Job(isLasting ? `exec ${line}` : line, this.#env)
+    if (isLasting) {
       this.#jobs.push(job)
       await job.printed(WORKS, LASTING_LIMIT_MS)
       return

@@ -124,6 +124,7 @@ function linesOf(block: Block): { readonly words: readonly string[]; readonly li
   if (block.language === 'sh') {
     return commandsOf(block.text).flatMap(({ text, line }) => wordsOf(text).map((words) => ({ words, line })))
   }
+  if (block.language !== 'ini' && block.language !== 'text') return []
   return block.text.split('\n').flatMap((text, line) => {
     const [, command] = /^(?:ExecStart(?:Pre)?=| {2}(?=duly ))(.*)$/.exec(text) ?? []
     return command === undefined ? [] : wordsOf(command).map((words) => ({ words, line }))
@@ -169,6 +170,7 @@ describe('the checks of samples', () => {
     'duly migrate now',
     'npm run nothing',
     'node examples/missing.mjs',
+    '/usr/bin/node /opt/duly/packages/duly/bin/duly.js server',
     'curl 127.0.0.1:7070/api/v1/taskss',
     'curl -X PUT 127.0.0.1:7070/api/v1/tasks',
     `curl 127.0.0.1:7070/api/v1/tasks -d '{"type":"a"}'`,
@@ -181,7 +183,8 @@ describe('the checks of samples', () => {
   it.each([
     'duly task submit a --payload {} --wait',
     'npx duly serve --port 0',
-    'node /opt/duly/node_modules/duly/bin/duly.js serve',
+    '/usr/bin/node /opt/duly/packages/duly/bin/duly.js serve',
+    'node --test examples/testing/*.test.mjs',
     'npm start',
     'npm run check -- rules',
     `curl -s '127.0.0.1:7070/api/v1/tasks/task-…?wait_seconds=30'`,

@@ -21,6 +21,15 @@ describe('decisions', () => {
   })
 })
 
+describe('the index of the documentation', () => {
+  it.each(['docs/guide', 'docs/reference'])('leads to every page of %s', (folder) => {
+    const index = page('docs/README.md')
+    const names = filesUnder(folder, ['.md']).map(({ path }) => path.slice('docs/'.length))
+    expect(names.length).toBeGreaterThan(4)
+    expect(names.filter((name) => !index.includes(`](${name})`))).toEqual([])
+  })
+})
+
 describe('the README', () => {
   it('is short', () => {
     expect(lines(page('README.md'))).toBeLessThanOrEqual(200)
