@@ -25,7 +25,9 @@ export const routeList: readonly (ApiRoute & { readonly operationId: OperationId
 /** Problems that any route with a body, or any route at all, can answer. */
 export function problemsOf(route: ApiRoute): readonly ErrorCode[] {
   const codes = new Set<ErrorCode>(route.problems)
-  if (route.params !== undefined || route.query !== undefined || route.body !== undefined) codes.add('invalid_request')
+  // An unknown parameter is refused by every route of the API; the others take anything.
+  if (route.tag !== 'system') codes.add('invalid_request')
+  if (route.params !== undefined) codes.add('invalid_id')
   if (route.body !== undefined)
     for (const code of ['invalid_json', 'too_large', 'unsupported_media_type'] as const) codes.add(code)
   if (route.tag !== 'system') for (const code of ['store_unavailable', 'shutting_down'] as const) codes.add(code)

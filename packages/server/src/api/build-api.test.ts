@@ -50,7 +50,8 @@ describe('problems', () => {
     const patch = await api.call({ method: 'PATCH', url: '/api/v1/workers/x/poll' })
     expect(patch).toMatchObject({ status: 405, headers: { allow: 'POST' } })
     expect(await api.call({ method: 'GET', url: '/openapi_json' })).toMatchObject({ status: 404 })
-    expect(await api.call({ method: 'GET', url: '/api/v1/tasks/%zz' })).toMatchObject({ status: 400 })
+    const badPath = await api.call({ method: 'GET', url: '/api/v1/tasks/%zz' })
+    expect(badPath).toMatchObject({ status: 400, headers: { 'x-request-id': badPath.json.request_id } })
     expect(await api.call({ method: 'GET', url: `/api/v1/tasks/${'x'.repeat(5_000)}` })).toMatchObject({ status: 400 })
   })
 

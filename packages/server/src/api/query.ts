@@ -22,7 +22,8 @@ export function queryReader(schema: object = noParameters): QueryReader {
     Object.keys(properties).filter((name) => ['number', 'integer'].includes(String(properties[name]?.type))),
   )
   return (query, errors) => {
-    const values: Record<string, unknown> = {}
+    // Without a prototype, or a parameter called __proto__ would vanish in silence.
+    const values: Record<string, unknown> = Object.create(null)
     for (const [name, value] of Object.entries(query)) {
       if (Array.isArray(value)) errors.push({ path: name, message: 'is given more than once' })
       else values[name] = numeric.has(name) && DECIMAL.test(String(value)) ? Number(value) : value

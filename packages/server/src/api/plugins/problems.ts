@@ -20,6 +20,8 @@ export function sendProblem(context: ApiContext, thrown: unknown, request: Fasti
   if (error.status === 413) reply.header('connection', 'close')
   reply
     .code(error.status)
+    // Hooks don't run for what the framework refuses before there is a route.
+    .header('x-request-id', request.id)
     .header('content-type', 'application/problem+json; charset=utf-8')
     .send(JSON.stringify(problemOf(error, { url: request.url, requestId: request.id })))
 }

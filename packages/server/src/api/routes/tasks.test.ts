@@ -63,6 +63,7 @@ describe('one task', () => {
     ['wait_seconds=1&wait_seconds=2', 'wait_seconds: is given more than once'],
     ['wait=5', 'wait: is not a known field'],
     ['cursor=%00', 'cursor: is not a known field'],
+    ['__proto__=1', '__proto__: is not a known field'],
   ])('refuses the query %s', async (query, error) => {
     const { id } = await submitted()
     const answer = await call('GET', `${id}?${query}`)
