@@ -1,0 +1,161 @@
+import pg from 'pg'
+import { Api, type RawWorker, until, type WireGrant } from '../../packages/server/src/dispatch/testing/http-node.js'
+import { resolveConfig } from '../../packages/server/src/node/config.js'
+import { startNode } from '../../packages/server/src/node/start-node.js'
+import { createLogger } from '../../packages/server/src/telemetry/logger.js'
+import { checkInvariants } from '../chaos/checker/invariants.js'
+import { type Random, randomOf } from '../chaos/load/random.js'
+import { cleanUpLater } from '../support/clean-up.js'
+import { createDatabase } from '../support/database.js'
+import { Client } from './client.js'
+import { type OpenApiDocument, type Operation, operationsOf, resolver, type Schema } from './operations.js'
+import { Oracle } from './oracle.js'
+import { leaf, memberOf, type Node, type ObjectNode } from './tree.js'
+
+const POOL_SIZE = 200
+const GRANTS = 40
+
+/** A whole node on a database of its own, with something of everything in it for requests to meet. */
+export class World {
+  readonly client: Client
+  readonly document: OpenApiDocument
+  readonly operations: readonly Operation[]
+  readonly resolve: (schema: Schema) => Schema
+  readonly oracle: Oracle
+  readonly random: Random
+  /** Lines that the node logged as errors. */
+  readonly complaints: readonly string[]
+  readonly #api: Api
+  readonly #pool: pg.Pool
+  /** Ids that were seen in answers, by the name of their member. */
+  readonly #ids = new Map<string, string[]>()
+  #worker: RawWorker
+  #grants: WireGrant[] = []
+
+  constructor(parts: WorldParts) {
+    this.client = new Client(parts.api.url)
+    cleanUpLater(() => this.client.close())
+    this.document = parts.document
+    this.operations = operationsOf(parts.document)
+    this.resolve = resolver(parts.document)
+    this.oracle = new Oracle(parts.document)
+    this.random = randomOf(`world of ${parts.name}`)
+    this.complaints = parts.complaints
+    this.#api = parts.api
+    this.#pool = parts.pool
+    this.#worker = parts.worker
+  }
+
+  operation(id: string): Operation {
+    const found = this.operations.find((operation) => operation.id === id)
+    if (found === undefined) throw new Error(`there is no operation ${id}`)
+    return found
+  }
+
+  /** A value for a parameter: mostly something that exists. Undefined: nothing of that name is known. */
+  known(name: string): string | undefined {
+    const ids = this.#ids.get(name) ?? []
+    if (name === 'worker_id' && (ids.length === 0 || this.random.next() < 0.8)) return this.#worker.id
+    return ids.length === 0 ? undefined : this.random.pick(ids)
+  }
+
+  /** Remembers the ids of an answer, so that later requests can name what it made. */
+  remember(body: unknown): void {
+    if (typeof body !== 'object' || body === null) return
+    for (const [member, value] of Object.entries(body)) {
+      const name = member === 'next_cursor' ? 'cursor' : member
+      if (!/_id$|^cursor$/.test(name) || typeof value !== 'string') continue
+      const ids = this.#ids.get(name) ?? []
+      this.#ids.set(name, ids)
+      if (ids.length < POOL_SIZE) ids.push(value)
+      else ids[this.random.integer(0, POOL_SIZE - 1)] = value
+    }
+  }
+
+  /** Puts leases that live, with their tasks, wherever a body names some; three times in four. */
+  fill(node: Node): void {
+    if (node.kind === 'list') for (const item of node.items) this.fill(item)
+    if (node.kind !== 'object') return
+    if (memberOf(node, 'lease') !== undefined && this.random.next() < 0.75) this.#fillLease(node)
+    for (const { value } of node.members) this.fill(value)
+  }
+
+  #fillLease(node: ObjectNode): void {
+    const isReport = memberOf(node, 'task_id') !== undefined
+    const grant = isReport ? this.#grants.shift() : this.#grants[0]
+    if (grant === undefined) return
+    for (const member of node.members) {
+      if (member.key === '"lease"') member.value = leaf(JSON.stringify(grant.lease), member.value.schema)
+      if (member.key === '"task_id"') member.value = leaf(JSON.stringify(grant.task_id), member.value.schema)
+    }
+  }
+
+  /** A fresh session with running tasks, and some of every state: requests use them up. */
+  async restock(): Promise<void> {
+    if (this.#grants.length > GRANTS / 2) return
+    this.#worker = await this.#api.worker({ queues: ['fuzz'], taskTypes: ['fuzz'], slots: 500 })
+    await this.#api.submitBatch(Array.from({ length: GRANTS }, () => ({ task_type: 'fuzz', queue: 'fuzz' })))
+    this.#grants = [...(await this.#worker.poll(GRANTS, { wait: 5 }))]
+    await this.#makeEveryState()
+  }
+
+  async #makeEveryState(): Promise<void> {
+    const one = { task_type: 'fuzz', queue: 'states', max_retries: 0 }
+    const later = { ...one, delay_seconds: 3_600 }
+    const again = { ...one, max_retries: 1, retry_delay_seconds: 3_600, retry_jitter: 'none' }
+    const tasks = await this.#api.submitBatch([one, one, one, again, one, one, later, later])
+    const worker = await this.#api.worker({ queues: ['states'], taskTypes: ['fuzz'] })
+    const [succeeds, fails, dies, retries] = await worker.poll(4, { wait: 5 })
+    const error = { class: 'E', message: 'm' }
+    if (succeeds) await worker.report([succeeds])
+    if (fails) await worker.report([fails], { outcome: 'failed', error: { ...error, retryable: false } })
+    if (dies) await worker.report([dies], { outcome: 'failed', error })
+    if (retries) await worker.report([retries], { outcome: 'failed', error })
+    const [cancelled] = tasks.slice(-1)
+    if (cancelled) await this.#api.call('POST', `/tasks/${cancelled.task_id}/cancel`)
+    for (const task of tasks) this.remember(task)
+    for (const { task_id } of this.#grants.slice(0, 4)) this.remember({ task_id })
+  }
+
+  /** What the store finds wrong with itself. */
+  async findings(): Promise<string[]> {
+    const client = await this.#pool.connect()
+    try {
+      const found = await checkInvariants(client, { atRest: false })
+      // Sessions of a fuzzer say that they have more slots than they have.
+      const honest = found.filter(({ rule }) => !rule.startsWith('a session holds no more tasks than it has slots'))
+      return honest.map(({ rule, subject, detail }) => `${rule}: ${subject} ${detail}`)
+    } finally {
+      client.release()
+    }
+  }
+}
+
+interface WorldParts {
+  readonly name: string
+  readonly api: Api
+  readonly document: OpenApiDocument
+  readonly pool: pg.Pool
+  readonly worker: RawWorker
+  readonly complaints: readonly string[]
+}
+
+/** Starts a world for the calling test file; gone when the file is done. */
+export async function openWorld(name: string): Promise<World> {
+  const { url: databaseUrl } = await createDatabase()
+  const complaints: string[] = []
+  const destination = { write: (line: string) => void complaints.push(line) }
+  const logger = createLogger({ level: 'error', destination })
+  const node = await startNode(resolveConfig({ flags: { databaseUrl, port: 0 } }), { logger })
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 })
+  pool.on('error', () => {})
+  cleanUpLater(() => node.stop())
+  cleanUpLater(() => pool.end())
+  const api = new Api(node.url)
+  await until('the node is ready', async () => (await fetch(`${node.url}/readyz`)).ok)
+  const document = (await (await fetch(`${node.url}/openapi.json`)).json()) as OpenApiDocument
+  const worker = await api.worker({ queues: ['fuzz'], taskTypes: ['fuzz'] })
+  const world = new World({ name, api, document, pool, worker, complaints })
+  await world.restock()
+  return world
+}
