@@ -104,7 +104,7 @@ export class Dispatcher {
     })
   }
 
-  /** What waited for a poll for long may have been ended by the watchdog: the store's word comes first. */
+  /** What waited for long may have been ended by the watchdog: the store's word comes first. */
   #isStale(state: SessionState): boolean {
     const nowMs = this.#options.storeNowMs()
     return state.mailbox.some((task) => nowMs - task.startedAtMs > staleMs)
@@ -118,21 +118,22 @@ export class Dispatcher {
     this.#kick(state.profile)
   }
 
-  /** Gives out again what the store granted to the session and the worker did not acknowledge. */
-  async repeat(state: SessionState, received: number): Promise<void> {
+  /** Gives out again what was granted and not acknowledged. All is known then up to `lastGrant` and what had been seen. */
+  async repeat(state: SessionState, received: number, lastGrant = 0): Promise<void> {
     const before = state.mailbox
+    const seen = Math.max(lastGrant, state.grants.highest)
     const tasks = await this.#options.store.repeat(state.row.id, received)
     if (tasks.length === 0) state.grants.nothingAbove(received)
+    state.grants.known(seen)
     state.refill(tasks, before)
   }
 
-  /** Looks for grants of the session, up to `lastGrant` or what this node saw, that this node never saw. */
+  /** Looks for grants of the session that this node never saw. */
   async heal(state: SessionState, lastGrant = 0): Promise<void> {
     if (state.isHealing) return
     state.isHealing = true
     try {
-      await this.repeat(state, state.received)
-      state.grants.known(lastGrant)
+      await this.repeat(state, state.received, lastGrant)
     } finally {
       state.isHealing = false
     }

@@ -33,14 +33,16 @@ describe('a log of grants', () => {
     expect(log.hasGap()).toBe(false)
   })
 
-  it('has no gap once all numbers are accounted for', () => {
+  it('has no gap up to a number that is accounted for, and none above it that has come since', () => {
     const log = new GrantLog(0)
-    log.add(7)
-    log.known(0)
-    expect(log.hasGap(7)).toBe(false)
-    log.known(9)
-    expect(log.hasGap(9)).toBe(false)
-    expect(log.hasGap(10)).toBe(true)
+    for (const number of [2, 5, 6, 8]) log.add(number)
+    expect(log.highest).toBe(8)
+    log.known(4)
+    expect([log.contiguous, log.hasGap()]).toEqual([6, true])
+    log.known(8)
+    expect([log.contiguous, log.hasGap(8), log.hasGap(9)]).toEqual([8, false, true])
+    log.known(3)
+    expect(log.contiguous).toBe(8)
   })
 
   it('remembers the highest number that was sent, until the store holds nothing above another', () => {

@@ -13,6 +13,16 @@ export class GrantLog {
     this.#sent = known
   }
 
+  /** All grants up to this one are known or acknowledged. */
+  get contiguous(): number {
+    return this.#contiguous
+  }
+
+  /** The highest number that this node knows of. */
+  get highest(): number {
+    return Math.max(this.#contiguous, ...this.#ahead)
+  }
+
   /** The highest number that was part of an answer to the worker. */
   get highestSent(): number {
     return this.#sent
@@ -21,7 +31,7 @@ export class GrantLog {
   add(grant: number): void {
     if (grant <= this.#contiguous) return
     this.#ahead.add(grant)
-    while (this.#ahead.delete(this.#contiguous + 1)) this.#contiguous++
+    this.#close()
   }
 
   sent(grant: number): void {
@@ -40,7 +50,13 @@ export class GrantLog {
 
   /** All numbers up to this one are accounted for. */
   known(grant: number): void {
-    this.#contiguous = Math.max(this.#contiguous, grant, ...this.#ahead)
-    this.#ahead.clear()
+    if (grant <= this.#contiguous) return
+    this.#contiguous = grant
+    for (const number of this.#ahead) if (number <= grant) this.#ahead.delete(number)
+    this.#close()
+  }
+
+  #close(): void {
+    while (this.#ahead.delete(this.#contiguous + 1)) this.#contiguous++
   }
 }

@@ -173,3 +173,26 @@ describe('slots', () => {
     )
   })
 })
+
+describe('an answer acknowledges nothing that the worker does not have', () => {
+  it('while a number below is missing: the task goes out at once, under the last number that is whole', () => {
+    const state = aSession()
+    const poll = open(state, 3)
+    state.promise(1)
+    state.fulfil(1, [taken(2)])
+    state.settle()
+    expect(numbers(poll.answered)).toEqual([0])
+    expect(state.grants.highestSent).toBe(2)
+    const next = open(state, 3)
+    state.refill([taken(1), taken(2)], [])
+    expect(numbers(next.answered)).toEqual([1, 2])
+  })
+
+  it('while a part of its grant waits for more slots', () => {
+    const state = aSession()
+    state.promise(3)
+    state.fulfil(3, [taken(1), taken(2), taken(2, { token: 9n })])
+    expect(numbers(open(state, 2).answered)).toEqual([1, 1])
+    expect(numbers(open(state, 2).answered)).toEqual([2])
+  })
+})

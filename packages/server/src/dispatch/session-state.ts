@@ -152,9 +152,15 @@ export class SessionState {
     if (this.#mailbox.length > 0 || (this.#poll.hurry && this.#promised === 0)) this.close()
   }
 
+  /**
+   * A worker acknowledges the highest number that it was told, and all below. So no answer tells one of which, or below which,
+   * something may be missing: such tasks go out under the last number that is whole, and are repeated until they are told
+   * under their own.
+   */
   #takeMailbox(limit: number): TakenTask[] {
     const tasks = this.#mailbox.splice(0, limit)
     for (const task of tasks) this.grants.sent(task.grant)
-    return tasks
+    const whole = Math.min(this.grants.contiguous, ...this.#mailbox.map(({ grant }) => grant - 1))
+    return tasks.map((task) => (task.grant <= whole ? task : { ...task, grant: whole }))
   }
 }
