@@ -1,7 +1,7 @@
 import { DulyError, encodeId, type FieldError, type TaskStatus, timestampMsOf, type Uuid } from '@duly/domain'
 import type { NewTask, Submitted } from '../model.js'
-import { type Connection, type Database, UnsettledOutcome } from '../store/database.js'
-import { asDulyError, faultKind, isUnknownOutcome } from '../store/faults.js'
+import type { Connection, Database } from '../store/database.js'
+import { asDulyError, faultKind, isUnknownOutcome, UnsettledOutcome } from '../store/faults.js'
 import type { IntakeStore, KeyHolder, MintedTask, PlacedTask } from '../store/intake-store.js'
 
 /** What a commit did: one result a row, and where the rows that are new stand. */
@@ -71,7 +71,10 @@ export class Committer {
   /** All or none: rejects with `idempotency_conflict` that names every conflicting item. */
   async commitBatch(rows: readonly MintedTask[], slot: number): Promise<Committed> {
     try {
-      return await this.#retrying(rows, () => this.#write(rows, slot, true))
+      const committed = await this.#retrying(rows, () => this.#write(rows, slot, true))
+      // it was stored, but for one of its replays no answer was found
+      if (committed.results.some((result) => result instanceof Error)) throw commitUnknown(null)
+      return committed
     } catch (error) {
       if (error instanceof KeyConflicts) throw batchConflict(error)
       if (faultKind(error) === 'data') throw refused(error)
@@ -92,7 +95,7 @@ export class Committer {
         }
         if (error instanceof UnsettledOutcome) throw commitUnknown(error)
         if (error instanceof DulyError || !isUnknownOutcome(error)) throw error
-        return this.#lookUp(rows, error)
+        return await this.#lookUp(rows, error)
       }
     }
   }
@@ -105,22 +108,31 @@ export class Committer {
       const placed = await database.withHot((client) => store.insert(client, rows, slot))
       return { placed, results: resultsOf(rows, placed) }
     }
-    const { placed, losers } = await database.transaction(async (client) => {
+    // all that the answer needs is read before the commit: what fails after it could not be called refused any more
+    return database.transaction(async (client) => {
       const losers = await this.#insertKeys(client, keyed)
       if (isAtomic && hasConflict(rows, losers)) throw new KeyConflicts(rows, losers)
       const placed: PlacedTask[] = []
       for (const chunk of this.#chunks(rows.filter((row) => !losers.has(row.id)))) {
         placed.push(...(await store.insert(client, chunk, slot)))
       }
-      return { placed, losers }
+      const results = await this.#withLosers(client, rows, { results: resultsOf(rows, placed), losers })
+      const failed = results.find((result) => result instanceof Error)
+      if (isAtomic && failed) throw failed
+      return { placed, results }
     })
-    return { placed, results: await this.#withLosers(rows, placed, losers) }
   }
 
   async #insertKeys(client: Connection, keyed: readonly MintedTask[]): Promise<Losers> {
     if (keyed.length === 0) return new Map()
     const won = await this.#options.store.insertKeys(client, keyed)
-    const lost = keyed.filter((row) => !won.has(row.id))
+    return this.#holdersOf(
+      client,
+      keyed.filter((row) => !won.has(row.id)),
+    )
+  }
+
+  async #holdersOf(client: Connection, lost: readonly MintedTask[]): Promise<Losers> {
     if (lost.length === 0) return new Map()
     const holders = new Map<string, KeyHolder>()
     for (const holder of await this.#options.store.keyHolders(client, lost))
@@ -150,20 +162,20 @@ export class Committer {
 
   /** Rows that lost their key are answered with the task that holds it, if it was the same request. */
   async #withLosers(
+    client: Connection,
     rows: readonly MintedTask[],
-    placed: readonly PlacedTask[],
-    losers: Losers,
+    { results, losers }: { results: readonly (Submitted | Error)[]; losers: Losers },
   ): Promise<(Submitted | Error)[]> {
-    const results = resultsOf(rows, placed)
-    if (losers.size === 0) return results
+    if (losers.size === 0) return [...results]
     const holders = [...losers.values()].flatMap((holder) => (holder ? [holder.taskId] : []))
-    const standing = new Map((await this.#options.store.standing(holders)).map((task) => [task.id, task]))
+    const standing = await this.#options.store.standingWithin(client, holders)
+    const byId = new Map(standing.map((task) => [task.id, task]))
     return rows.map((row, index) => {
       if (!losers.has(row.id)) return results[index] as Submitted | Error
       const holder = losers.get(row.id)
       if (!holder) return keyVanished()
       if (!sameRequest(row.task, holder)) return conflict(holder)
-      const task = standing.get(holder.taskId)
+      const task = byId.get(holder.taskId)
       return task ? { ...task, replayed: true } : keyVanished()
     })
   }
@@ -178,10 +190,20 @@ export class Committer {
     const byId = new Map(found.map((task) => [task.id, task]))
     const results = rows.map((row): Submitted | Error => {
       const task = byId.get(row.id)
-      // in a group with keys a row that is missing had lost its key; asked again, it is answered by the holder
       return task ? { ...task, status: toldStatus(task.status), replayed: false } : keyVanished()
     })
-    return { results, placed: [] }
+    // the commit stands, so a row that is missing had lost its key
+    const missing = rows.filter((row) => !byId.has(row.id))
+    if (missing.length === 0) return { results, placed: [] }
+    const whole = this.#options.database.withHot(async (client) =>
+      this.#withLosers(client, rows, { results, losers: await this.#holdersOf(client, missing) }),
+    )
+    return whole.then(
+      (answered) => ({ results: answered, placed: [] }),
+      () => {
+        throw commitUnknown(cause)
+      },
+    )
   }
 }
 

@@ -101,6 +101,20 @@ test('strangers in the group whose answer was lost are all answered', async () =
   expect(await countIn('crowd')).toBe(50)
 })
 
+test('repeats are answered with their first task when the answer to their commit is lost, in a batch and in a group', async () => {
+  const first = await node.intake.submit(keyed('lost repeat', 'a', { queue: 'repeats' }))
+  const repeat = keyed('lost repeat', 'a', { queue: 'repeats' })
+  const inBatch = proxy.cut('answer', 'commit')
+  const batch = await node.intake.submitBatch([newTask({ queue: 'repeats' }), repeat])
+  await inBatch
+  expect(batch).toEqual([expect.objectContaining({ status: 'PENDING', replayed: false }), { ...first, replayed: true }])
+  const inGroup = proxy.cut('answer', 'commit')
+  const group = await Promise.all([node.intake.submit(newTask({ queue: 'repeats' })), node.intake.submit(repeat)])
+  await inGroup
+  expect(group[1]).toEqual({ ...first, replayed: true })
+  expect(await countIn('repeats')).toBe(3)
+})
+
 test('a task that was handed off in the commit whose answer was lost is PENDING to its submitter, as ever', async () => {
   const worker = await node.worker()
   nextReservation = { session: worker.row.id, token: 4711n, settle: () => {} }

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { asDulyError, faultKind, isUnknownOutcome } from './faults.js'
+import { asDulyError, faultKind, isUnknownOutcome, UnsettledOutcome } from './faults.js'
 
 /** A connection that a caller holds for some statements. */
 export type Connection = pg.PoolClient
@@ -41,13 +41,6 @@ select coalesce(bool_and(pg_terminate_backend(a.pid, 5000)), true) as "isGone" f
 where a.pid = $1 and a.datname = current_database() and a.application_name = current_setting('application_name')`,
 }
 
-/** The connection broke after work was sent, and whether that still takes effect could not be settled. */
-export class UnsettledOutcome extends Error {
-  constructor(cause: unknown) {
-    super('the connection broke and its server process could not be ended', { cause })
-  }
-}
-
 /**
  * "This row of the table has that key", as a join condition of the hot path. The list of one leaves the planner nothing but a
  * look by key: for a plain equality it reads the index from end to end, for each row of the other side, when the plan is made
@@ -60,6 +53,8 @@ export const byKey = (column: string, value: string): string => `${column} = any
 export class Database {
   readonly #hot: pg.Pool
   readonly #general: pg.Pool
+  /** Connections that may still be in a transaction: whoever got one of them next would work within it. */
+  readonly #spoilt = new WeakSet<Connection>()
   readonly url: string
 
   constructor(options: DatabaseOptions) {
@@ -113,7 +108,7 @@ export class Database {
       throw error
     } finally {
       client.off('error', ignore)
-      client.release(broken)
+      client.release(broken ?? this.#spoilt.has(client))
     }
   }
 
@@ -133,7 +128,7 @@ export class Database {
         if (answer.command !== 'COMMIT') throw new Error(`COMMIT was answered with ${answer.command}`)
         return value
       } catch (error) {
-        if (faultKind(error) !== 'unavailable') await client.query('rollback').catch(() => {})
+        if (faultKind(error) !== 'unavailable') await client.query('rollback').catch(() => this.#spoilt.add(client))
         throw error
       }
     })

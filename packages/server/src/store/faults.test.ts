@@ -2,6 +2,7 @@ import { DulyError } from '@duly/domain'
 import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../../../../tests/support/ports.js'
+import { faultyClient } from '../testing/faulty-client.js'
 import { openTestStore, type TestNode } from '../testing/test-node.js'
 import { Database } from './database.js'
 import { asDulyError, faultKind, isUnknownOutcome } from './faults.js'
@@ -126,5 +127,18 @@ describe('connections', () => {
         `select from pg_stat_activity where state like 'idle in transaction%' and datname = current_database()`,
       ),
     ).toEqual([])
+  })
+
+  test('a transaction whose ROLLBACK got no answer leaves nobody a connection that is still in it', async () => {
+    const options = { generalConnections: 1, applicationName: 'faults', statementTimeoutMs: 5_000, onError: () => {} }
+    const Client = faultyClient((statement) => (statement === 'rollback' ? 'timeout_before' : null))
+    const database = new Database({ ...options, url: store.url, hotConnections: 1, Client })
+    const failing = database.transaction(async () => {
+      throw new Error('changed my mind')
+    })
+    await expect(failing).rejects.toThrow('changed my mind')
+    await database.hot({ name: 'next', text: `insert into queues (name) values ('kept')` }, [])
+    await database.close()
+    expect(await node.query(`select name from queues where name = 'kept'`)).toEqual([{ name: 'kept' }])
   })
 })

@@ -46,8 +46,16 @@ const socketCodes = new Set([
 const driverMessages =
   /connection terminated|connection ended|timeout exceeded when trying to connect|query read timeout|client has encountered a connection error|not queryable|client was closed|cannot use a pool after/i
 
+/** The connection broke after work was sent, and whether that still takes effect could not be settled. */
+export class UnsettledOutcome extends Error {
+  constructor(cause: unknown) {
+    super('the connection broke and its server process could not be ended', { cause })
+  }
+}
+
 export function faultKind(error: unknown): FaultKind {
   if (!(error instanceof Error)) return 'bug'
+  if (error instanceof UnsettledOutcome) return 'unavailable'
   // a number that the wire format of a parameter cannot carry
   if (error instanceof RangeError) return 'data'
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''

@@ -10,6 +10,7 @@ import {
   int4Array,
   int8Array,
   textArray,
+  textArrayLiteral,
   uuidArray,
 } from './params.js'
 
@@ -237,6 +238,12 @@ export class IntakeStore {
     return this.#database.hot<Omit<Submitted, 'replayed'>>(readStanding, [uuidArray(ids)])
   }
 
+  /** The same, seen from within a transaction. */
+  async standingWithin(client: Connection, ids: readonly Uuid[]): Promise<Omit<Submitted, 'replayed'>[]> {
+    const values = [uuidArray(ids)]
+    return (await client.query<Omit<Submitted, 'replayed'>>({ ...readStanding, values })).rows
+  }
+
   /** Makes queues and task types exist, all of a kind or none, up to `limit` of each; answers those asked for that exist. */
   async registerNames(
     queues: readonly string[],
@@ -276,7 +283,7 @@ export class IntakeStore {
       int8Array(of((task) => (task.resultTtlMs === null ? null : Math.round(task.resultTtlMs)))),
       textArray(of((task) => task.idempotencyKey)),
       textArray(of((task) => task.concurrencyKey)),
-      textArray(of((task) => tagsLiteral(task.tags))),
+      textArray(of((task) => textArrayLiteral(task.tags))),
       textArray(of((task) => task.metadata)),
       textArray(of((task) => task.payload)),
       textArray(of((task) => task.traceparent)),
@@ -291,10 +298,4 @@ export class IntakeStore {
 
 function bigintOrNull(rows: readonly MintedTask[]): Buffer {
   return bigintArray(rows.map((row) => row.handoff?.token ?? null))
-}
-
-/** A text[] literal of its own within an array of texts (arrays of arrays must have equal lengths). */
-function tagsLiteral(tags: readonly string[]): string | null {
-  if (tags.length === 0) return null
-  return `{${tags.map((tag) => `"${tag.replace(/[\\"]/g, '\\$&')}"`).join(',')}}`
 }

@@ -101,3 +101,9 @@ export function byteaArray(values: readonly (Buffer | null)[]): Buffer {
   }
   return Buffer.concat(parts)
 }
+
+/** A text[] as a text of its own within an array of texts (arrays of arrays must have equal lengths); null: empty. */
+export function textArrayLiteral(values: readonly string[]): string | null {
+  if (values.length === 0) return null
+  return `{${values.map((value) => `"${value.replace(/[\\"]/g, '\\$&')}"`).join(',')}}`
+}

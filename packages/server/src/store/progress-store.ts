@@ -1,5 +1,6 @@
 import { limits, type Uuid } from '@duly/domain'
-import { byKey, type Database, type Statement } from './database.js'
+import { byKey, type Connection, type Database, type Statement } from './database.js'
+import { asDulyError } from './faults.js'
 import { bigintArray, float4Array, instantArray, int4Array, textArray, uuidArray } from './params.js'
 import type { HeldLease } from './session-store.js'
 
@@ -101,12 +102,15 @@ export class ProgressStore {
       textArray(lines.map((line) => line.level)),
       textArray(lines.map((line) => line.message)),
     ]
-    await this.#database.transaction(async (client) => {
+    const write = async (client: Connection): Promise<void> => {
       const written = await client.query<{ id: Uuid; lines: number; bytes: number }>({ ...writeLogs, values })
       const { rows } = written
       if (rows.length === 0) return
       const counts = [int4Array(rows.map((row) => row.lines)), int4Array(rows.map((row) => row.bytes))]
       await client.query({ ...countLogs, values: [uuidArray(rows.map((row) => row.id)), ...counts] })
+    }
+    await this.#database.transaction(write).catch((error: unknown) => {
+      throw asDulyError(error)
     })
   }
 }
