@@ -42,7 +42,7 @@ export async function dulyFault(args: readonly string[], { isWhole = true } = {}
 }
 
 function withoutActions(command: Command): void {
-  if (command.commands.length === 0) command.action(() => {})
+  if (command.commands.length === 0 || command.registeredArguments.length > 0) command.action(() => {})
   for (const child of command.commands) withoutActions(child)
 }
 
