@@ -63,10 +63,12 @@ from idempotency_keys k left join tasks t on t.id = k.task_id
 where t.id is null or t.tenant <> k.tenant or t.idempotency_key is distinct from k.key;
 
 -- invariant: an open task with a key is found by it
+-- (unless it was replayed when the key's life was over: a day or more after an end)
 select o.id as subject, concat(t.tenant, ' / ', t.idempotency_key) as detail
 from open_tasks o join tasks t on t.id = o.id
 where t.idempotency_key is not null
-  and not exists (select from idempotency_keys k where k.tenant = t.tenant and k.key = t.idempotency_key and k.task_id = t.id);
+  and not exists (select from idempotency_keys k where k.tenant = t.tenant and k.key = t.idempotency_key and k.task_id = t.id)
+  and (select count(*) from runs r where r.task_id = o.id and r.archived_at < r.completed_at + interval '24 hours') = o.run - 1;
 
 -- invariant: every attempt that did not succeed left its record
 select t.id as subject, concat(t.status, ', attempt ', t.attempt, ', ', count(a.attempt), ' records') as detail
@@ -85,9 +87,13 @@ having t.failures > count(a.attempt) filter (where a.outcome in ('failed', 'time
   or t.crashes > count(a.attempt) filter (where a.outcome = 'lost');
 
 -- invariant: runs are numbered without a gap
+-- (the first ones go when they were taken back long ago: a day or more)
 select t.id as subject, concat('run ', t.run, ', ', count(r.run), ' archived') as detail
 from (select id, run from open_tasks union all select id, run from outcomes) t left join runs r on r.task_id = t.id
-group by t.id, t.run having t.run <> count(r.run) + 1;
+group by t.id, t.run
+having t.run - 1 < count(r.run) or t.run - 1 <> max(r.run) or max(r.run) - min(r.run) + 1 <> count(r.run)
+  or t.run - 1 - count(r.run) > (select count(*) from task_events e
+    where e.task_id = t.id and e.transition = 'replay' and e.at < now() - interval '24 hours');
 
 -- invariant: the partition of an open task stands in its id
 select id as subject, concat('partition ', partition) as detail

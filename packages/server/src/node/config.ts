@@ -23,6 +23,8 @@ export interface ServerConfig {
   readonly generalConnections: number
   readonly statementTimeoutMs: number
   readonly payloadMaxBytes: number
+  /** Days that finished tasks are kept. */
+  readonly retentionDays: number
   readonly drainMs: number
   /** How long a stopping node serves as before while `/readyz` says no. */
   readonly drainDelayMs: number
@@ -68,6 +70,7 @@ export function resolveConfig({ env = {}, flags = {}, file = {}, defaults = {} }
     generalConnections: Number(read('generalConnections')),
     statementTimeoutMs: seconds('statementTimeoutSeconds'),
     payloadMaxBytes: Number(read('payloadMaxBytes')),
+    retentionDays: Number(read('retentionDays')),
     drainMs: seconds('drainSeconds'),
     drainDelayMs: seconds('drainDelaySeconds'),
   }
@@ -147,6 +150,7 @@ export function describeConfig(config: ServerConfig): Record<string, string> {
     generalConnections: config.generalConnections,
     statementTimeoutSeconds: config.statementTimeoutMs / 1_000,
     payloadMaxBytes: config.payloadMaxBytes,
+    retentionDays: config.retentionDays,
     drainSeconds: config.drainMs / 1_000,
     drainDelaySeconds: config.drainDelayMs / 1_000,
   }

@@ -8,6 +8,7 @@ import type { TaskStore } from '../store/task-store.js'
 import type { Waiters } from '../tasks/waiters.js'
 import type { Logger } from '../telemetry/logger.js'
 import type { Promoter } from '../timers/promoter.js'
+import type { Retention } from '../upkeep/retention/retention.js'
 import type { Watchdog } from '../upkeep/watchdog.js'
 import type { ServerConfig } from './config.js'
 import type { Membership } from './join.js'
@@ -23,6 +24,7 @@ export interface DutyParts {
   readonly tasks: TaskStore
   readonly promoter: Promoter
   readonly watchdog: Watchdog
+  readonly retention: Retention
   readonly onOthers: (others: number) => void
   readonly others: () => number
 }
@@ -50,7 +52,12 @@ export function makeDuties(parts: DutyParts): Duties {
   }
 }
 
-function duty({ clock, log }: DutyParts, name: string, retryMs: number, runOnce: () => Promise<number>): Duty {
+function duty(
+  { clock, log }: DutyParts,
+  name: string,
+  retryMs: number,
+  runOnce: (signal: AbortSignal) => Promise<number>,
+): Duty {
   return new Duty({ name, clock, log, retryMs, runOnce })
 }
 
@@ -62,7 +69,7 @@ function memberDuties(parts: DutyParts): Duty[] {
       return 10_000
     }),
     duty(parts, 'membership', 1_000, async () => {
-      onOthers(await membership.nodes.seen(membership.id, membership.number, config.roles))
+      onOthers(await membership.nodes.seen(membership.id, membership.number, config.roles, config.retentionDays))
       return 2_000
     }),
   ]
@@ -86,13 +93,14 @@ function apiDuties(parts: DutyParts): Duty[] {
 }
 
 function schedulerDuties(parts: DutyParts): Duty[] {
-  const { watchdog, config } = parts
+  const { watchdog, retention, config } = parts
   return [
     duty(parts, 'watchdog', 1_000, async () => ((await watchdog.runOnce()) ? 0 : 1_000)),
     duty(parts, 'days', 10_000, async () => {
       await makeDays(config.databaseUrl)
       return 3_600_000
     }),
+    duty(parts, 'retention', 60_000, (signal) => retention.runOnce(signal)),
   ]
 }
 

@@ -62,7 +62,14 @@ export async function joinDeployment(config: ServerConfig, parts: JoinParts): Pr
       partitions,
     })
     const id = minter.mint()
-    return { database, nodes, storeClock, minter, id, number: await nodes.join(id, config.roles, version) }
+    return {
+      database,
+      nodes,
+      storeClock,
+      minter,
+      id,
+      number: await nodes.join(id, config.roles, version, config.retentionDays),
+    }
   } catch (error) {
     await database.close()
     throw error

@@ -105,6 +105,12 @@ export const settings = {
     default: '1048576',
     doc: 'Largest payload, and largest result.',
   },
+  retentionDays: {
+    env: 'DULY_RETENTION_DAYS',
+    kind: { type: 'integer', min: 1, max: 3_650 },
+    default: '30',
+    doc: 'Finished tasks are kept for so many days after their end. Give it to every node; while they differ, the longest counts.',
+  },
   drainSeconds: {
     env: 'DULY_DRAIN_SECONDS',
     kind: { type: 'seconds', min: 0, max: 300 },

@@ -19,6 +19,7 @@ import { Waiters } from '../tasks/waiters.js'
 import { createLogger, type Logger } from '../telemetry/logger.js'
 import { createMetrics, type Metrics } from '../telemetry/metrics.js'
 import { isSoon, Promoter } from '../timers/promoter.js'
+import { Retention } from '../upkeep/retention/retention.js'
 import { Watchdog } from '../upkeep/watchdog.js'
 import type { ServerConfig } from './config.js'
 import { type Duties, makeDuties } from './duties.js'
@@ -177,6 +178,20 @@ export function assemble(config: ServerConfig, membership: Membership, log: Logg
     onReady: observers.promoted,
     onExpired: observers.ended,
   })
+  const retention = new Retention({
+    url: config.databaseUrl,
+    clock,
+    log,
+    days: config.retentionDays,
+    share: 0.25,
+    batch: 1_000,
+    few: 1_000,
+    listener: {
+      removed: (kind, rows) => metrics.retentionRemoved(kind, rows),
+      swap: (landed, ms) => metrics.retentionSwap(landed, ms),
+      pass: (pass) => metrics.retentionPass(pass),
+    },
+  })
   const watchdog = new Watchdog({
     store: stores.watch,
     attemptStore: stores.attempts,
@@ -254,6 +269,7 @@ export function assemble(config: ServerConfig, membership: Membership, log: Logg
     tasks: stores.tasks,
     promoter,
     watchdog,
+    retention,
     onOthers: (count) => {
       others = count
     },

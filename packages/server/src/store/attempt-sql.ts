@@ -56,9 +56,9 @@ with gone as materialized (
 ),
 outcome as (
   insert into outcomes (id, status, completed_at, started_at, attempt, failures, crashes, undelivered, snoozes, releases,
-    run, session, token, worker_name, result)
+    run, session, token, worker_name, result, result_expires_at)
   select id, final, now(), started_at, attempt, failures, crashes, undelivered, snoozes, releases, run, session, token,
-    worker_name, result
+    worker_name, result, case when result is not null then now() + result_ttl_ms * interval '1 millisecond' end
   from gone
 )
 select ${goneColumns} from gone`,
@@ -77,7 +77,7 @@ with gone as materialized (
   using (${unnested([...endColumns, ['final', 'text'], ['result', 'text']])}) i
   where ${holdsLease('i')} and (i.final <> 'CANCELLED' or o.cancel_requested_at is not null)
   returning o.id, o.tenant, o.queue, o.task_type, o.priority, o.gate, o.attempt, o.snoozes, o.releases, o.run, o.session,
-    o.token, o.started_at, o.partition, o.workflow_id, i.worker_name, i.error_class, i.error_message, i.error_stack,
+    o.token, o.started_at, o.partition, o.workflow_id, o.result_ttl_ms, i.worker_name, i.error_class, i.error_message, i.error_stack,
     coalesce(i.failures, o.failures) as failures, coalesce(i.crashes, o.crashes) as crashes,
     coalesce(i.undelivered, o.undelivered) as undelivered, i.result, i.actor, i.transition,
     case when o.cancel_requested_at is not null and i.final not in ('SUCCEEDED', 'FAILED') then 'CANCELLED' else i.final
@@ -89,9 +89,10 @@ with gone as materialized (
 ),
 outcome as (
   insert into outcomes (id, status, completed_at, started_at, attempt, failures, crashes, undelivered, snoozes, releases,
-    run, session, token, worker_name, reason, error_class, error_message, error_stack, result)
+    run, session, token, worker_name, reason, error_class, error_message, error_stack, result, result_expires_at)
   select id, final, now(), started_at, attempt, failures, crashes, undelivered, snoozes, releases, run, session, token,
-    worker_name, reason, error_class, error_message, error_stack, result
+    worker_name, reason, error_class, error_message, error_stack, result,
+    case when result is not null then now() + result_ttl_ms * interval '1 millisecond' end
   from gone
 ),
 attempt as (

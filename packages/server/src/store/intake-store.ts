@@ -92,7 +92,7 @@ judged as (
 ),
 placed as (
   insert into open_tasks (id, partition, status, tenant, queue, task_type, priority, due_at, ready_at, wake_at,
-    expires_at, timeout_ms, concurrency_key, attempt, session, token, grant_no, started_at, deadline_at)
+    expires_at, timeout_ms, result_ttl_ms, concurrency_key, attempt, session, token, grant_no, started_at, deadline_at)
   select j.id, j.partition,
     case when j.due > now() then 'SCHEDULED' when j.last_grant is not null then 'RUNNING' else 'PENDING' end,
     j.tenant, j.queue, j.task_type, j.priority,
@@ -100,7 +100,7 @@ placed as (
     case when j.due > now() then null else now() end,
     case when j.last_grant is not null then now() + (j.timeout_ms + $26::bigint) * interval '1 millisecond'
       when j.due > now() then least(j.due, j.expires_at) else j.expires_at end,
-    j.expires_at, j.timeout_ms, j.concurrency_key,
+    j.expires_at, j.timeout_ms, j.result_ttl_ms, j.concurrency_key,
     case when j.last_grant is null then 0 else 1 end,
     case when j.last_grant is not null then j.session end,
     case when j.last_grant is not null then j.token end,

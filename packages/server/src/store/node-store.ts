@@ -7,11 +7,11 @@ const join: Statement = {
   name: 'join_node',
   text: `
 with gone as (delete from nodes where seen_at < now() - interval '60 seconds' returning number)
-insert into nodes (id, number, roles, version, started_at, seen_at)
+insert into nodes (id, number, roles, version, retention_days, started_at, seen_at)
 select $1, (
   select min(n) from generate_series(0, 4096) n
   where not exists (select 1 from nodes k where k.number = n and k.seen_at >= now() - interval '60 seconds')
-), $2, $3, now(), now()
+), $2, $3, $4::integer, now(), now()
 on conflict do nothing
 returning number`,
 }
@@ -20,10 +20,10 @@ returning number`,
 const seen: Statement = {
   name: 'node_seen',
   text: `
-with me as (update nodes set seen_at = now() where id = $1 returning id),
+with me as (update nodes set seen_at = now(), retention_days = $4::integer where id = $1 returning id),
 back as (
-  insert into nodes (id, number, roles, version, started_at, seen_at)
-  select $1, $2, $3, '', now(), now() where not exists (select 1 from me)
+  insert into nodes (id, number, roles, version, retention_days, started_at, seen_at)
+  select $1, $2, $3, '', $4::integer, now(), now() where not exists (select 1 from me)
   on conflict do nothing
 )
 select count(*)::integer as others from nodes n where n.id <> $1 and n.seen_at > now() - interval '10 seconds'`,
@@ -47,17 +47,23 @@ export class NodeStore {
   }
 
   /** Joins under a number that is this node's alone while it is seen. */
-  async join(id: Uuid, roles: readonly string[], version: string): Promise<number> {
+  async join(
+    id: Uuid,
+    roles: readonly string[],
+    version: string,
+    retentionDays: number | null = null,
+  ): Promise<number> {
     for (let attempt = 0; attempt < 50; attempt++) {
-      const [row] = await this.#database.query<{ number: number }>(join, [id, textArray(roles), version])
+      const [row] = await this.#database.query<{ number: number }>(join, [id, textArray(roles), version, retentionDays])
       if (row) return row.number
     }
     throw new Error('could not join the deployment: the numbers of nodes are contended')
   }
 
   /** Says that this node lives; answers how many other nodes were seen in the last 10 s. */
-  async seen(id: Uuid, number: number, roles: readonly string[]): Promise<number> {
-    const [row] = await this.#database.query<{ others: number }>(seen, [id, number, textArray(roles)])
+  async seen(id: Uuid, number: number, roles: readonly string[], retentionDays: number | null = null): Promise<number> {
+    const values = [id, number, textArray(roles), retentionDays]
+    const [row] = await this.#database.query<{ others: number }>(seen, values)
     return row?.others ?? 0
   }
 

@@ -85,6 +85,33 @@ export const metricTable = {
   },
   duly_claim_batch_tasks: { kind: 'histogram', labels: [], help: 'Tasks taken by one claim.', buckets: sizeBuckets },
   duly_claim_seconds: { kind: 'histogram', labels: [], help: 'Duration of one claim.', buckets: storeBuckets },
+  duly_retention_removed_rows_total: {
+    kind: 'counter',
+    labels: ['kind'],
+    help: 'Rows that were past their time: `tasks` for records, else the table, `results` for results cleared by their time to live.',
+  },
+  duly_retention_last_success_seconds: {
+    kind: 'gauge',
+    labels: [],
+    help: 'When the last pass of the retention ended without an error, in Unix time. One node does it: take the max over the nodes.',
+  },
+  duly_retention_oldest_day_seconds: {
+    kind: 'gauge',
+    labels: [],
+    help: 'Age of the oldest day or month that still has a partition. Of the shared store: take the max over the nodes.',
+  },
+  duly_retention_pass_seconds: {
+    kind: 'histogram',
+    labels: [],
+    help: 'Duration of one pass of the retention, pauses included.',
+    buckets: runBuckets,
+  },
+  duly_retention_swap_seconds: {
+    kind: 'histogram',
+    labels: ['outcome'],
+    help: 'Duration of one try to replace partitions, `landed` or `given_up`: other work may have waited that long.',
+    buckets: storeBuckets,
+  },
   duly_http_request_seconds: {
     kind: 'histogram',
     labels: ['method', 'route', 'status'],

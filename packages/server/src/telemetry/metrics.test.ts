@@ -53,7 +53,7 @@ describe('metrics', () => {
 
   it('say of each gauge, which every node reads from the same store, how to take it over the nodes', () => {
     const gauges = Object.values(metricTable).filter(({ kind }) => kind === 'gauge')
-    expect(gauges).toHaveLength(4)
+    expect(gauges).toHaveLength(6)
     for (const { help } of gauges) expect(help).toContain('take the max over the nodes')
   })
 

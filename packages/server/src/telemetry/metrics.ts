@@ -23,6 +23,17 @@ export interface HttpSample {
   readonly seconds: number
 }
 
+/** What is known after a pass of the retention. */
+export interface RetentionSample {
+  /** No chore of it failed. */
+  readonly isComplete: boolean
+  readonly ms: number
+  /** When it ended. */
+  readonly atMs: number
+  /** How long ago the oldest partition begins. */
+  readonly oldestMs: number
+}
+
 /** What is known at a start. A wait of null is not observed. */
 export interface StartSample {
   readonly taskType: string
@@ -51,6 +62,12 @@ export interface Metrics {
   commit(tasks: number, ms: number): void
   /** One claim. */
   claim(tasks: number, ms: number): void
+  /** Rows that the retention removed. */
+  retentionRemoved(kind: string, rows: number): void
+  /** One try to replace partitions. */
+  retentionSwap(landed: boolean, ms: number): void
+  /** One pass of the retention; `atMs` and the age of the oldest partition by the store's clock. */
+  retentionPass(pass: RetentionSample): void
   httpRequest(sample: HttpSample): void
   /** Where depths come from; asked at each scrape. A source that fails leaves its gauges out of the answer. */
   setQueueSource(source: () => Promise<readonly QueueSample[]>): void
@@ -125,6 +142,20 @@ class NodeMetrics implements Metrics {
   claim(tasks: number, ms: number): void {
     this.#instruments.histogram('duly_claim_batch_tasks').observe(tasks)
     this.#observe('duly_claim_seconds', ms)
+  }
+
+  retentionRemoved(kind: string, rows: number): void {
+    this.#instruments.counter('duly_retention_removed_rows_total').inc({ kind }, rows)
+  }
+
+  retentionSwap(landed: boolean, ms: number): void {
+    this.#observe('duly_retention_swap_seconds', ms, { outcome: landed ? 'landed' : 'given_up' })
+  }
+
+  retentionPass({ isComplete, ms, atMs, oldestMs }: RetentionSample): void {
+    this.#observe('duly_retention_pass_seconds', ms)
+    this.#instruments.gauge('duly_retention_oldest_day_seconds').set(oldestMs / 1_000)
+    if (isComplete) this.#instruments.gauge('duly_retention_last_success_seconds').set(atMs / 1_000)
   }
 
   httpRequest({ method, route, status, seconds }: HttpSample): void {

@@ -1,0 +1,188 @@
+import type { Uuid } from '@duly/domain'
+import type { OwnConnection } from '../own-connection.js'
+
+/** Tables that hold rows of tasks beside their records, by the column `task_id`. */
+export const relatedTables = [
+  'failed_attempts',
+  'task_events',
+  'runs',
+  'task_progress',
+  'task_logs',
+  'dead_letters',
+] as const
+
+export type RelatedTable = (typeof relatedTables)[number]
+
+/** One step through a table: where the next one begins (null: it was the last), and how many rows went. */
+export interface Swept<Place> {
+  readonly next: Place | null
+  readonly removed: number
+}
+
+/** Rows of tasks that are gone. Only below an edge under which no task is made any more. */
+const sweepRelated = Object.fromEntries(
+  relatedTables.map((table) => [
+    table,
+    {
+      name: `retention_leftovers_${table}`,
+      text: `
+with seen as materialized (
+  select r.task_id from ${table} r where r.task_id > $1::uuid and r.task_id < $2::uuid order by r.task_id limit $3
+),
+gone as (
+  delete from ${table} d using (
+    select distinct s.task_id from seen s
+    where (select true from tasks t where t.id = s.task_id limit 1) is null
+  ) g
+  where d.task_id = g.task_id
+  returning 1
+)
+select case when (select count(*) from seen) = $3 then (select s.task_id from seen s order by s.task_id desc limit 1) end
+  as next, (select count(*)::integer from gone) as removed`,
+    },
+  ]),
+) as Record<RelatedTable, { name: string; text: string }>
+
+/** The end of one key's life: its task finished before the cutoff, or is gone. */
+const sweepKeys = {
+  name: 'retention_sweep_keys',
+  text: `
+with seen as materialized (
+  select k.tenant, k.key, k.task_id, k.created_at from idempotency_keys k
+  where k.created_at >= $2::timestamptz and k.created_at < $1::timestamptz
+    and (k.created_at, k.tenant, k.key) > ($2::timestamptz, $3::text, $4::text)
+  order by k.created_at, k.tenant, k.key limit $5
+),
+past as (
+  select s.tenant, s.key, s.task_id from seen s
+  where (select true from tasks t where t.id = s.task_id limit 1) is null
+    or (select u.completed_at from outcomes u where u.id = s.task_id limit 1) < $1::timestamptz
+),
+gone as (
+  delete from idempotency_keys k using past p
+  where k.tenant = p.tenant and k.key = p.key and k.task_id = p.task_id
+  returning 1
+),
+final as (select s.* from seen s order by s.created_at desc, s.tenant desc, s.key desc limit 1)
+select (select count(*)::integer from gone) as removed,
+  case when (select count(*) from seen) = $5 then (select json_build_array(f.created_at::text, f.tenant, f.key) from final f) end
+  as next`,
+}
+
+/** Past runs go by their age, also while their task lives: replays would pile them up for ever. */
+const sweepRuns = {
+  name: 'retention_sweep_runs',
+  text: `
+with past as (
+  select r.task_id, r.run from runs r where r.archived_at < $1::timestamptz order by r.archived_at limit $2
+),
+gone as (delete from runs r using past p where r.task_id = p.task_id and r.run = p.run returning 1)
+select count(*)::integer as removed from gone`,
+}
+
+/** Sessions that ended a day ago and hold nothing. Their grants go with them. */
+const sweepSessions = {
+  name: 'retention_sweep_sessions',
+  text: `
+with past as (
+  select s.id from worker_sessions s
+  where s.ended_at < now() - interval '24 hours'
+    and (select true from open_tasks o where o.session = s.id limit 1) is null
+  limit $1 for update skip locked
+),
+grants as (delete from session_grants n using past p where n.session = p.id),
+gone as (delete from worker_sessions s using past p where s.id = p.id returning 1)
+select count(*)::integer as removed from gone`,
+}
+
+/**
+ * Counters of lanes in which nothing waits. Any rows that sum up to zero may go: the sum stays what it was, and a writer that
+ * waits for one of them writes it anew. Rows that others hold are skipped, so nobody is waited for.
+ */
+const sweepCounters = {
+  name: 'retention_sweep_counters',
+  text: `
+with lane as materialized (
+  select c.queue, c.priority, c.tenant, c.gate from counters c
+  where (c.queue, c.priority, c.tenant, c.gate) > ($1::text, $2::smallint, $3::text, $4::text)
+  group by 1, 2, 3, 4 order by 1, 2, 3, 4 limit $5
+),
+held as materialized (
+  select c.* from lane l cross join lateral (
+    select c.* from counters c
+    where c.queue = l.queue and c.priority = l.priority and c.tenant = l.tenant and c.gate = l.gate
+    for update skip locked
+  ) c
+),
+idle as materialized (
+  select h.queue, h.priority, h.tenant, h.gate from held h group by 1, 2, 3, 4 having sum(h.depth) = 0
+),
+gone as (
+  delete from counters c using idle i join held h using (queue, priority, tenant, gate)
+  where c.queue = h.queue and c.priority = h.priority and c.tenant = h.tenant and c.gate = h.gate and c.slot = h.slot
+  returning 1
+)
+select (select count(*)::integer from gone) as removed,
+  case when (select count(*) from lane) = $5 then (
+    select json_build_array(l.queue, l.priority, l.tenant, l.gate) from lane l order by l.queue desc, l.priority desc, l.tenant desc, l.gate desc limit 1
+  ) end as next`,
+}
+
+/** Results whose time to live has passed. The record stays. */
+const clearResults = {
+  name: 'retention_clear_results',
+  text: `
+with past as materialized (
+  select u.id from outcomes u where u.result_expires_at <= now() limit $1 for update skip locked
+),
+cleared as (
+  update outcomes u set result = null, result_expires_at = null from past p where u.id = p.id returning 1
+)
+select count(*)::integer as removed from cleared`,
+}
+
+/** A place among the keys: instant, tenant, key. */
+export type KeyPlace = readonly [createdAt: string, tenant: string, key: string]
+/** A place among the lanes: queue, priority, tenant, gate. */
+export type LanePlace = readonly [queue: string, priority: number, tenant: string, gate: string]
+
+/** Removal of what hangs on tasks, and of what is simply old: bounded steps, each a statement of its own. */
+export class SweepStore {
+  readonly #connection: OwnConnection
+
+  constructor(connection: OwnConnection) {
+    this.#connection = connection
+  }
+
+  related(table: RelatedTable, place: Uuid, edge: Uuid, limit: number): Promise<Swept<Uuid>> {
+    return this.#step<Uuid>(sweepRelated[table], [place, edge, limit])
+  }
+
+  keys(cutoff: string, place: KeyPlace, limit: number): Promise<Swept<KeyPlace>> {
+    return this.#step<KeyPlace>(sweepKeys, [cutoff, ...place, limit])
+  }
+
+  counters(place: LanePlace, limit: number): Promise<Swept<LanePlace>> {
+    return this.#step<LanePlace>(sweepCounters, [...place, limit])
+  }
+
+  async runs(cutoff: string, limit: number): Promise<number> {
+    return (await this.#step(sweepRuns, [cutoff, limit])).removed
+  }
+
+  async sessions(limit: number): Promise<number> {
+    return (await this.#step(sweepSessions, [limit])).removed
+  }
+
+  async results(limit: number): Promise<number> {
+    return (await this.#step(clearResults, [limit])).removed
+  }
+
+  async #step<Place = never>(
+    statement: { name: string; text: string },
+    values: readonly unknown[],
+  ): Promise<Swept<Place>> {
+    const [row] = await this.#connection.query<Swept<Place>>(statement, values)
+    return row ?? { next: null, removed: 0 }
+  }
+}

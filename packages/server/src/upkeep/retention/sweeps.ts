@@ -1,0 +1,89 @@
+import type { Uuid } from '@duly/domain'
+import type { Frame } from '../../store/retention/marks.js'
+import {
+  type KeyPlace,
+  type LanePlace,
+  type RelatedTable,
+  relatedTables,
+  type SweepStore,
+  type Swept,
+} from '../../store/retention/sweep-store.js'
+import type { Pace } from './pace.js'
+
+/** What rows are counted as in the metrics. */
+export type SweptKind = RelatedTable | 'idempotency_keys' | 'worker_sessions' | 'counters' | 'results'
+
+export interface SweepsOptions {
+  readonly sweeps: SweepStore
+  readonly pace: Pace
+  /** Rows in one step. */
+  readonly batch: number
+  readonly onSwept: (kind: SweptKind, rows: number) => void
+}
+
+const lowestId = '00000000-0000-0000-0000-000000000000' as Uuid
+const firstKey: KeyPlace = ['-infinity', '', '']
+const firstLane: LanePlace = ['', 0, '', '']
+
+/** Removal of what hangs on tasks that are gone, and of what is old by itself: in bounded steps, walked by key. */
+export class Sweeps {
+  readonly #options: SweepsOptions
+
+  constructor(options: SweepsOptions) {
+    this.#options = options
+  }
+
+  /** Keys whose life has ended. To be called before records go: a key never outlives its record. */
+  async keys({ keyCutoff }: Frame): Promise<void> {
+    await this.#walk<KeyPlace>('idempotency_keys', firstKey, (place, limit) =>
+      this.#options.sweeps.keys(keyCutoff, place, limit),
+    )
+  }
+
+  /** Rows of tasks that are gone, whatever removed them. */
+  async leftovers({ edge }: Frame): Promise<void> {
+    for (const table of relatedTables) {
+      await this.#walk<Uuid>(table, lowestId, (place, limit) =>
+        this.#options.sweeps.related(table, place, edge as Uuid, limit),
+      )
+    }
+  }
+
+  async runs({ cutoff }: Frame): Promise<void> {
+    await this.#repeat('runs', (limit) => this.#options.sweeps.runs(cutoff, limit))
+  }
+
+  async sessions(): Promise<void> {
+    await this.#repeat('worker_sessions', (limit) => this.#options.sweeps.sessions(limit))
+  }
+
+  async counters(): Promise<void> {
+    await this.#walk<LanePlace>('counters', firstLane, (place, limit) => this.#options.sweeps.counters(place, limit))
+  }
+
+  async results(): Promise<void> {
+    await this.#repeat('results', (limit) => this.#options.sweeps.results(limit))
+  }
+
+  async #walk<Place>(
+    kind: SweptKind,
+    first: Place,
+    sweep: (place: Place, limit: number) => Promise<Swept<Place>>,
+  ): Promise<void> {
+    const { pace, batch, onSwept } = this.#options
+    for (let place: Place | null = first; place !== null; ) {
+      const from: Place = place
+      const { next, removed } = await pace.step(() => sweep(from, batch))
+      onSwept(kind, removed)
+      place = next
+    }
+  }
+
+  async #repeat(kind: SweptKind, sweep: (limit: number) => Promise<number>): Promise<void> {
+    const { pace, batch, onSwept } = this.#options
+    for (let removed = batch; removed === batch; ) {
+      removed = await pace.step(() => sweep(batch))
+      onSwept(kind, removed)
+    }
+  }
+}
