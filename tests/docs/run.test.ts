@@ -1,10 +1,11 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { curlOf, routeList } from '@duly/contract'
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { filesUnder } from '../repo/files.js'
 import { blocksOf } from './blocks.js'
 import { PageRun } from './page-run.js'
-import { Playground } from './playground.js'
+import { Job, Playground } from './playground.js'
 
 const pages = filesUnder('', ['.md'])
   .map((page) => ({ path: page.path, blocks: blocksOf(page) }))
@@ -48,6 +49,38 @@ describe.concurrent('whoever tries everything on a page, from top to bottom', ()
     ])
   })
 })
+
+describe('the calls that /docs shows', () => {
+  it('are understood by the server', async () => {
+    const { call, task, worker } = await thingsToCall(playground.url)
+    const routes = [...routeList].sort((a, b) => Number(a.operationId === 'leave') - Number(b.operationId === 'leave'))
+    const script = routes.map((route) => {
+      const text = curlOf(route)
+        .replaceAll(/\btask-\w{26}/g, task)
+        .replaceAll(/\bworker-\w{26}/g, worker)
+      return `printf '%s ' ${route.operationId}; ${playground.fitted(text)} -s -o ${playground.folder}/body -w '%{http_code}\\n'`
+    })
+    const { code, out } = await call(script.join('\n'))
+    const refused = out.split('\n').filter((line) => /400|405|413|415|422|5\d\d$/.test(line))
+    expect({ code, refused, calls: out.trim().split('\n').length }).toEqual({
+      code: 0,
+      refused: [],
+      calls: routes.length,
+    })
+  })
+})
+
+async function thingsToCall(url: string) {
+  const post = async (path: string, body: object): Promise<Record<string, string>> => {
+    const headers = { 'content-type': 'application/json' }
+    const answer = await fetch(`${url}/api/v1/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    return (await answer.json()) as Record<string, string>
+  }
+  const { task_id: task = '' } = await post('tasks', { task_type: 'none', queue: 'calls', delay_seconds: 3_600 })
+  const session = { name: 'calls', queues: ['calls'], task_types: ['none'], slots: 1 }
+  const { worker_id: worker = '' } = await post('workers', session)
+  return { task, worker, call: (script: string) => new Job(script, { DULY_API_KEY: 'none' }).result() }
+}
 
 describe("the SDK's page", () => {
   it('submits to a running worker and gets the result', async () => {
