@@ -58,7 +58,7 @@ describe('exit codes', () => {
     [['task', 'submit', 'a', '--nonsense'], /unknown option/],
     [['task', 'submit'], /name the type of the task, or a --file/],
     [['task', 'submit', 'a', '--progress'], /--progress goes with --file/],
-    [['task', 'submit', 'a', '--delay', 'soon'], /not a duration/],
+    [['task', 'submit', 'a', '--delay', 'soon'], /--delay: "soon" is not a duration/],
     [['task', 'submit', 'a', '--max-retries', 'many'], /--max-retries must be a whole number/],
     [['task', 'submit', 'a', '--payload', '{'], /--payload is not JSON/],
     [['task', 'submit', 'a', '--file', 'x.jsonl', '--priority', 'high'], /leave out the type a, --priority/],
@@ -77,6 +77,14 @@ describe('exit codes', () => {
     const { code, out, err } = await cli(args)
     expect(err).toMatch(message)
     expect({ code, out }).toEqual({ code: 2, out: '' })
+  })
+
+  it('1 when no database answers, with what to do and without its password', async () => {
+    const { port } = new URL(NOBODY)
+    const { code, err } = await cli(['migrate', '--database-url', `postgres://duly:secret@127.0.0.1:${port}/duly`])
+    expect(code).toBe(1)
+    expect(err).toMatch(/the database cannot be reached: .*ECONNREFUSED.*\n.*--database-url or DULY_DATABASE_URL/)
+    expect(err).not.toContain('secret')
   })
 
   it('3 when no server answers, with what to do; as JSON if asked', async () => {

@@ -21,7 +21,23 @@ export function explainFailure(error: unknown): Failure {
   if (error instanceof DulyError) return { exit: exitForStatus(error.status), message: error.message, code: error.code }
   if (error instanceof RangeError) return { exit: 'usage', message: error.message }
   if (isAddressInUse(error)) return { exit: 'failed', message: error.message, remedy: PORT_REMEDY }
+  if (isDatabaseAway(error)) return explainDatabase(error)
   return { exit: 'failed', message: error instanceof Error ? error.message : String(error) }
+}
+
+/** Only the driver of the database throws these as they are: the client for the API has errors of its own. */
+function isDatabaseAway(error: unknown): error is NodeJS.ErrnoException {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return /^(?:ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH)$/.test(code)
+}
+
+function explainDatabase({ message, code = '' }: NodeJS.ErrnoException): Failure {
+  return {
+    exit: 'failed',
+    // where each address of a name refused, the error has a code but no words
+    message: `the database cannot be reached: ${message || code}`,
+    remedy: 'Is PostgreSQL running there? Its address is --database-url or DULY_DATABASE_URL.',
+  }
 }
 
 const PORT_REMEDY =

@@ -28,11 +28,11 @@ describe('durations', () => {
     ['24h', 86_400],
     ['7d', 604_800],
   ])('%s is %d s', (text, seconds) => {
-    expect(parseSeconds(text)).toBe(seconds)
+    expect(parseSeconds(text, '--wait')).toBe(seconds)
   })
 
   it.each(['', 's', '-1', '1 h', '5min', '1e3', 'soon'])('%j is none', (text) => {
-    expect(() => parseSeconds(text)).toThrow('is not a duration')
+    expect(() => parseSeconds(text, '--wait')).toThrow(/^--wait: .* is not a duration$/)
   })
 })
 

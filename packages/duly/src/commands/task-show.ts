@@ -33,7 +33,9 @@ export function taskGet(context: Context): Command {
     'duly task get task-01kf3v7q2n8f5w9r6x4y1z0abc --wait 30s',
   )
     .argument('<id>', 'id of the task')
-    .option('--wait <duration>', 'hold the answer until the task is finished, up to 60s', parseSeconds)
+    .option('--wait <duration>', 'hold the answer until the task is finished, up to 60s', (text) =>
+      parseSeconds(text, '--wait'),
+    )
     .action(async (id: string, options: ClientOptions & { wait?: number }) => {
       const record = await withClient(options, (duly) => duly.tasks.get(id, { waitSeconds: options.wait ?? 0 }))
       print(context, options, record, renderTask)

@@ -106,7 +106,7 @@ async function readValue(option: string, argument: string, terminal: Terminal): 
 
 function flagValue(field: TaskField, text: unknown): Json {
   if (Array.isArray(text)) return text.map(String)
-  if (field.kind === 'seconds') return parseSeconds(String(text))
+  if (field.kind === 'seconds') return parseSeconds(String(text), field.flag)
   if (field.kind !== 'integer') return String(text)
   if (!/^\d+$/.test(String(text)))
     throw new CliError('usage', `${field.flag} must be a whole number, not "${String(text)}"`)
