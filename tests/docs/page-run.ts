@@ -20,7 +20,7 @@ export class PageRun {
   readonly #playground: Playground
   readonly #jobs: Job[] = []
   readonly #later: Promise<void>[] = []
-  /** The id that was last printed, by its prefix: `task-…` on the page stands for it. */
+  /** The id or the secret that was last printed, by its prefix: `task-…` on the page stands for it. */
   readonly #ids = new Map<string, string>()
   readonly #env: Record<string, string>
   #printed = ''
@@ -63,8 +63,7 @@ export class PageRun {
   }
 
   async #command({ text, comment }: ShellCommand): Promise<void> {
-    const [, name, value] = /^export ([A-Z_]+)=(.*)$/.exec(text) ?? []
-    if (name !== undefined) return this.#export(name, value ?? '')
+    if (text.startsWith('export ')) return this.#export(text)
     const line = await this.#withIds(this.#playground.fitted(text))
     if (PLAYGROUND.test(line) || SET_UP.test(line)) return this.#parse(text)
     const isLasting = LASTING.test(line)
@@ -88,11 +87,16 @@ export class PageRun {
     }
   }
 
-  /** As the shell does it: later commands of the page have the variable. */
-  async #export(name: string, value: string): Promise<void> {
-    const { code, out, err } = await new Job(`printf %s ${this.#playground.fitted(value)}`, this.#env).result()
-    if (code !== 0) throw new Error(`export ${name} failed: ${err}`)
-    if (!(name in this.#playground.env)) this.#env[name] = out
+  /** As the shell does it: later commands of the page have the variables. What names the server stays. */
+  async #export(text: string): Promise<void> {
+    const names = [...text.matchAll(/\b([A-Z_]+)=/g)].map(([, name = '']) => name)
+    const line = await this.#withIds(this.#playground.fitted(text))
+    const values = names.map((name) => `; printf '%s\\n' "$${name}"`).join('')
+    const { code, out, err } = await new Job(`${line}${values}`, this.#env).result()
+    if (code !== 0) throw new Error(`\`${text}\` ended with ${code}: ${err}`)
+    for (const [index, name] of names.entries()) {
+      if (!(name in this.#playground.env)) this.#env[name] = out.split('\n')[index] ?? ''
+    }
   }
 
   async #parse(text: string): Promise<void> {
@@ -118,16 +122,17 @@ export class PageRun {
 
   #remember(out: string): void {
     this.#printed = out
-    for (const [id, prefix = ''] of out.matchAll(/\b([a-z]+)-[0-9a-hjkmnp-tv-z]{26}\b/g)) this.#ids.set(prefix, id)
+    for (const [id, prefix = ''] of out.matchAll(/\b([a-z]+-)[0-9a-hjkmnp-tv-z]{26}\b/g)) this.#ids.set(prefix, id)
+    for (const [secret] of out.matchAll(/\bduly_[A-Za-z0-9]{20,}\b/g)) this.#ids.set('duly_', secret)
   }
 
   /** A task that can be cancelled or retried is made for the command that does it; others get the last one. */
   async #withIds(line: string): Promise<string> {
-    if (!/\b[a-z]+-…/.test(line)) return line
+    if (!/\b[a-z]+[-_]…/.test(line)) return line
     const { url } = this.#playground
     if (/\bcancel\b/.test(line)) return line.replaceAll('task-…', await waitingTask(url))
     if (/\bretry\b/.test(line)) return line.replaceAll('task-…', await cancelledTask(url))
-    return line.replaceAll(/\b([a-z]+)-…/g, (placeholder, prefix: string) => this.#ids.get(prefix) ?? placeholder)
+    return line.replaceAll(/\b([a-z]+[-_])…/g, (placeholder, prefix: string) => this.#ids.get(prefix) ?? placeholder)
   }
 
   #fault(place: Pick<Block, 'page' | 'line'>, what: string): void {

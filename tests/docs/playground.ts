@@ -52,6 +52,7 @@ export class Playground {
   fitted(text: string): string {
     return text
       .replaceAll('127.0.0.1:7070', new URL(this.url).host)
+      .replaceAll('https://duly.example', this.url)
       .replaceAll(/postgres:\/\/[^\s'"]+/g, this.databaseUrl)
       .replaceAll(/\bnpx duly\b/g, 'duly')
   }
