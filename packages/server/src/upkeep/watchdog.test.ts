@@ -55,6 +55,25 @@ describe('a worker that fell silent', () => {
     expect(await node.query('select from dead_letters where task_id = $1', [first.id])).toHaveLength(1)
   })
 
+  test('is dead although another one of its name beats: leases belong to a session', async () => {
+    const { id, queue, worker } = await startLife(node)
+    const namesake = await node.worker({ name: worker.row.name, queues: [queue] })
+    await silence(node, worker)
+    const beat = {
+      received: 0,
+      leases: [],
+      waitMs: 0,
+      progress: [],
+      checkpoints: [],
+      logs: [],
+      lagMs: null,
+      rssBytes: null,
+    }
+    await node.sessions.heartbeat({ id: namesake.row.id, tenant: null }, beat, new AbortController().signal)
+    await watch(node)
+    expect(await openRow(node, id)).toMatchObject({ status: 'PENDING', session: null, crashes: 1 })
+  })
+
   test('costs no crash when the grant was never acknowledged, and the attempt is not shown', async () => {
     const queue = 'unseen'
     const { id } = await node.intake.submit(newTask({ queue }))
