@@ -36,6 +36,7 @@ export class Server {
         DULY_DATABASE_URL: databaseUrl,
         DULY_HOST: '127.0.0.1',
         DULY_PORT: String(port),
+        DULY_OPEN: 'true',
         DULY_DRAIN_DELAY_SECONDS: '0',
       },
       stdio: ['ignore', file, file],

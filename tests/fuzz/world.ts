@@ -146,7 +146,10 @@ export async function openWorld(name: string): Promise<World> {
   const complaints: string[] = []
   const destination = { write: (line: string) => void complaints.push(line) }
   const logger = createLogger({ level: 'error', destination })
-  const node = await startNode(resolveConfig({ flags: { databaseUrl, port: 0 } }), { logger })
+  const node = await startNode(resolveConfig({ flags: { databaseUrl, port: 0, open: true } }), {
+    logger,
+    isOpenKnown: true,
+  })
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 })
   pool.on('error', () => {})
   cleanUpLater(() => node.stop())

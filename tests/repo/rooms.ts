@@ -35,6 +35,8 @@ const services: readonly Room[] = [
   // The watchdog ends attempts as a report does.
   service('upkeep', ['dispatch']),
   service('tasks', []),
+  // Who calls, by the key shown.
+  service('access', []),
 ]
 
 export const rooms: readonly Room[] = [

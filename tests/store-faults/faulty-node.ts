@@ -29,7 +29,7 @@ export class FaultyNode {
     this.#drop = drop
     this.url = url
     this.#admin = new pg.Pool({ connectionString: url, max: 2 })
-    const config = resolveConfig({ flags: { databaseUrl: url, port: 0, logLevel: 'silent' } })
+    const config = resolveConfig({ flags: { databaseUrl: url, port: 0, open: true, logLevel: 'silent' } })
     const { hotConnections, generalConnections, statementTimeoutMs, partitions } = config
     const database = new Database({
       ...{ url, hotConnections, generalConnections, statementTimeoutMs, applicationName: 'duly', onError: () => {} },

@@ -36,6 +36,8 @@ export async function startServer(options: ServerOptions): Promise<TestServer> {
     DULY_HOST: '127.0.0.1',
     DULY_PORT: String(port),
     DULY_LOG_LEVEL: 'info',
+    // without keys, unless a test is about them
+    DULY_OPEN: 'true',
     DULY_DRAIN_DELAY_SECONDS: '0',
     ...options.env,
   }

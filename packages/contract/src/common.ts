@@ -1,4 +1,4 @@
-import { limits, namePattern, priorities, taskStatuses } from '@duly/domain'
+import { type IdPrefix, limits, namePattern, priorities, taskStatuses } from '@duly/domain'
 import Type, { type TSchema, type TUnsafe } from 'typebox'
 
 /** Any JSON value. It is kept as the text that the client wrote and comes back exactly. */
@@ -32,7 +32,7 @@ export function name(options: Record<string, unknown> = {}) {
   return Type.String({ minLength: 1, maxLength: limits.nameMaxChars, pattern: namePattern, ...options })
 }
 
-export function id(prefix: 'task' | 'worker' | 'wf' | 'cron', options: Record<string, unknown> = {}) {
+export function id(prefix: IdPrefix, options: Record<string, unknown> = {}) {
   return Type.String({ pattern: `^${prefix}-[0-7][0-9a-hjkmnp-tv-z]{25}$`, ...options })
 }
 

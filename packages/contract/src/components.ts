@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox'
 import { Status } from './common.js'
 import { Worker, WorkerList } from './fleet.js'
+import * as keys from './keys.js'
 import { Problem } from './problems.js'
 import { PurgedQueue, Queue, QueueList } from './queues.js'
 import * as tasks from './tasks.js'
@@ -39,6 +40,10 @@ export const components: Readonly<Record<string, TSchema>> = {
   ExchangeAnswer: workers.ExchangeAnswer,
   Heartbeat: workers.Heartbeat,
   HeartbeatAnswer: workers.HeartbeatAnswer,
+  CreateApiKey: keys.CreateApiKey,
+  CreatedApiKey: keys.CreatedApiKey,
+  ApiKey: keys.ApiKey,
+  ApiKeyList: keys.ApiKeyList,
   Problem,
 }
 

@@ -39,9 +39,17 @@ describe('the OpenAPI document', () => {
 
   it('answers problems with every status that a code has', () => {
     expect(Object.keys(document.paths['/api/v1/tasks']?.post?.responses ?? {})).toEqual([
-      ...['200', '202', '400', '409', '413', '415', '429', '500', '503'],
+      ...['200', '202', '400', '401', '403', '409', '413', '415', '429', '500', '503'],
     ])
     for (const route of routeList) for (const code of problemsOf(route)) expect(errorCodes).toContain(code)
+  })
+
+  it('says of each operation whether it takes a key, and of which scope', () => {
+    for (const { path, method, scope } of routeList) {
+      const security = scope === null ? [] : [{ apiKey: [scope] }]
+      expect(document.paths[path]?.[method.toLowerCase()], path).toMatchObject({ security })
+    }
+    expect(document.components).toMatchObject({ securitySchemes: { apiKey: { type: 'http', scheme: 'bearer' } } })
   })
 
   it('refers only to schemas that are there, and is plain JSON', () => {
@@ -63,6 +71,6 @@ describe('the OpenAPI document', () => {
 it('names ids and paths in one way', () => {
   for (const [operationId, { path }] of Object.entries(apiRoutes)) {
     expect(operationId).toMatch(/^[a-z]+([A-Z][a-z]+)*$/)
-    expect(path).toMatch(/^\/[a-z0-9{}_/.]*$/)
+    expect(path).toMatch(/^\/[a-z0-9{}_/.-]*$/)
   }
 })

@@ -1,4 +1,4 @@
-import { type ErrorCode, errorCatalogue } from '@duly/domain'
+import { type ErrorCode, errorCatalogue, scopes } from '@duly/domain'
 import type { TSchema } from 'typebox'
 import { componentName, components } from './components.js'
 import { Problem } from './problems.js'
@@ -75,6 +75,8 @@ function operationOf(operationId: string, route: ApiRoute): JsonObject {
     tags: [route.tag],
     summary: route.summary,
     ...(route.description ? { description: route.description } : {}),
+    // for a bearer token the list names the scopes that the key must have (one of them: admin includes all)
+    security: route.scope === null ? [] : [{ apiKey: [route.scope] }],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(route.body
       ? { requestBody: { required: true, content: { 'application/json': { schema: referenced(route.body) } } } }
@@ -93,6 +95,13 @@ function pathsOf(): JsonObject {
   return paths
 }
 
+const apiKey = {
+  type: 'http',
+  scheme: 'bearer',
+  bearerFormat: 'duly_…',
+  description: `An API key. Scopes: ${scopes.map(({ name, doc }) => `\`${name}\` ${doc}`).join('; ')}. A server that runs open takes calls without.`,
+}
+
 /** The OpenAPI 3.1 document, made from the schemas that validate: what it says is what the server does. */
 export function openApiDocument(version = '0.1.0'): JsonObject {
   const schemas = Object.entries(components).map(([name, schema]) => [name, referenced(schema, true)])
@@ -107,6 +116,6 @@ export function openApiDocument(version = '0.1.0'): JsonObject {
     servers: [{ url: '/' }],
     tags: tagList,
     paths: pathsOf(),
-    components: { schemas: Object.fromEntries(schemas) },
+    components: { schemas: Object.fromEntries(schemas), securitySchemes: { apiKey } },
   }
 }

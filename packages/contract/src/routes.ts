@@ -1,4 +1,5 @@
 import type { ErrorCode } from '@duly/domain'
+import { keyRoutes } from './routes/keys.js'
 import { queueRoutes } from './routes/queues.js'
 import type { ApiRoute, ApiRouteGroup } from './routes/route.js'
 import { systemRoutes } from './routes/system.js'
@@ -12,6 +13,7 @@ export const apiRoutes = {
   ...taskRoutes,
   ...queueRoutes,
   ...workerRoutes,
+  ...keyRoutes,
   ...systemRoutes,
 } as const satisfies ApiRouteGroup
 
@@ -28,6 +30,7 @@ export function problemsOf(route: ApiRoute): readonly ErrorCode[] {
   // An unknown parameter is refused by every route of the API; the others take anything.
   if (route.tag !== 'system') codes.add('invalid_request')
   if (route.params !== undefined) codes.add('invalid_id')
+  if (route.scope !== null) for (const code of ['unauthenticated', 'forbidden'] as const) codes.add(code)
   if (route.body !== undefined)
     for (const code of ['invalid_json', 'too_large', 'unsupported_media_type'] as const) codes.add(code)
   if (route.tag !== 'system') for (const code of ['store_unavailable', 'shutting_down'] as const) codes.add(code)

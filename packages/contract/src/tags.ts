@@ -5,6 +5,7 @@ export const apiTags: Readonly<Record<ApiRoute['tag'], string>> = {
   tasks: 'Submit, read, cancel and retry tasks.',
   queues: 'What waits where.',
   workers: 'The protocol of workers: JSON over HTTP keep-alive, all batched.',
+  keys: 'API keys: who may do what, and for which tenant.',
   system: 'Health, metrics and this document.',
 }
 

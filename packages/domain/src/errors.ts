@@ -38,13 +38,13 @@ export const errorCatalogue = {
     status: 401,
     title: 'Not authenticated',
     retryable: false,
-    doc: 'The API key is missing, unknown or revoked.',
+    doc: 'The API key is missing, unknown, revoked or expired.',
   },
   forbidden: {
     status: 403,
     title: 'Forbidden',
     retryable: false,
-    doc: 'The API key lacks the scope, or is bound to another tenant.',
+    doc: 'The API key lacks the scope, is bound to another tenant, or is bound where that is not enough.',
   },
   not_found: {
     status: 404,

@@ -1,4 +1,5 @@
 export * from './access.js'
+export * from './api-secret.js'
 export * from './clock.js'
 export * from './errors.js'
 export * from './id-minter.js'

@@ -42,6 +42,8 @@ export const limits = {
   queuesMaxCount: 10_000,
   taskTypesMaxCount: 10_000,
   tenantsMaxCount: 1_000_000,
+  /** Live ones, of each tenant, and of those that are bound to none. */
+  apiKeysMaxCount: 1_000,
   /** Default; an operator can set it. */
   cronTasksMaxPerTenant: 1_000_000,
   /** Levels of arrays and objects in a body, the payload included. */

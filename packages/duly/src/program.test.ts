@@ -38,8 +38,9 @@ describe('every command', () => {
     const tasks = ['submit', 'get', 'cancel', 'retry', 'attempts', 'events'].map((name) => `task ${name}`)
     const queues = ['list', 'get', 'pause', 'resume', 'purge'].map((name) => `queue ${name}`)
     const workers = ['worker', 'worker list', 'worker drain']
+    const keys = ['create', 'list', 'revoke'].map((name) => `key ${name}`)
     expect(names).toEqual(
-      expect.arrayContaining(['dev', 'serve', 'migrate', 'config', ...tasks, ...queues, ...workers]),
+      expect.arrayContaining(['dev', 'serve', 'migrate', 'config', ...tasks, ...queues, ...workers, ...keys]),
     )
   })
 })
@@ -68,8 +69,13 @@ describe('exit codes', () => {
     [['dev', '--worker', 'no-such.mjs'], /no-such\.mjs does not exist/],
     [['serve'], /no database is named\nSet DULY_DATABASE_URL/],
     [['serve', '--port', 'x', '--roles', 'y'], /--port must be a whole number from 0 to 65535; --roles must be/],
-    [['serve', '--host', '0.0.0.0'], /--host must be a loopback address .* unless --open .*no API keys yet/],
-    [['dev', '--host', '::'], /--host must be a loopback address/],
+    [['dev', '--host', '::'], /listens on this machine only: :: is no loopback address\n.*`duly serve`/],
+    [['dev', '--host', '0.0.0.0', '--open'], /no loopback address/],
+    [
+      ['key', 'create', '--name', 'a', '--scopes', 'read,write'],
+      /--scopes: write is none of submit, read, work, admin/,
+    ],
+    [['key', 'list', '--database-url'], /no database is named/],
     [['config', '--config', 'no-such.json'], /no-such\.json does not exist/],
     [['migrate'], /no database is named/],
     [['migrate', '--status', '--verify'], /ask one at a time/],

@@ -6,6 +6,7 @@ import type { Terminal } from './cli/terminal.js'
 import type { Context } from './commands/command.js'
 import { config } from './commands/config.js'
 import { dev } from './commands/dev.js'
+import { keyCommands } from './commands/key.js'
 import { migrate } from './commands/migrate.js'
 import { queueCommands } from './commands/queue.js'
 import { serve } from './commands/serve.js'
@@ -32,8 +33,10 @@ export function buildProgram(context: Context, server?: ServerModule): Command {
   for (const command of [taskSubmit(context), taskGet(context), ...taskCalls(context)]) task.addCommand(command)
   const queue = new Command('queue').description('look at queues; pause, resume and purge them')
   for (const command of queueCommands(context)) queue.addCommand(command)
+  const key = new Command('key').description('make, list and revoke API keys')
+  for (const command of keyCommands(context)) key.addCommand(command)
   for (const make of [dev, serve]) program.addCommand(make(context, server))
-  for (const command of [worker(context), task, queue, migrate(context), config(context, server)])
+  for (const command of [worker(context), task, queue, key, migrate(context), config(context, server)])
     program.addCommand(command)
   prepare(program, context.terminal)
   return program

@@ -1,4 +1,5 @@
 export { Duly } from './client/duly.js'
+export type { ApiKeys, CreateKeyOptions } from './client/keys.js'
 export type { DulyOptions } from './client/options.js'
 export type { Queues } from './client/queues.js'
 export { RawJson, rawJson, rawOf } from './client/raw-json.js'

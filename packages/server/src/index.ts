@@ -1,4 +1,7 @@
+export type { ApiKeyRecord, NewApiKey } from './model.js'
 export { type ConfigSources, describeConfig, type Role, resolveConfig, type ServerConfig } from './node/config.js'
+export { isLoopback } from './node/exposure.js'
+export { withKeysOf } from './node/local-keys.js'
 export { flagOf, renderConfiguration, type SettingName, settings } from './node/settings.js'
 export { type NodeOptions, type RunningNode, startNode } from './node/start-node.js'
 export { version } from './node/version.js'

@@ -1,4 +1,4 @@
-import type { Backoff, ErrorCode, Jitter, Priority, TaskStatus, TenantScope, Uuid } from '@duly/domain'
+import type { Backoff, Caller, ErrorCode, Jitter, Priority, Scope, TaskStatus, TenantScope, Uuid } from '@duly/domain'
 
 /** JSON as text, exactly as the client wrote it: validated once, stored and given out without being parsed again. */
 export type JsonText = string
@@ -289,6 +289,36 @@ export interface HeartbeatAnswer {
   readonly drain: boolean
 }
 
+/** What a new API key shall be good for. */
+export interface NewApiKey {
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly tenant: TenantScope
+  readonly expiresAtMs: number | null
+}
+
+export interface ApiKeyRecord extends NewApiKey {
+  readonly id: Uuid
+  readonly createdAtMs: number
+  /** To the minute. */
+  readonly lastUsedAtMs: number | null
+  readonly revokedAtMs: number | null
+}
+
+/** Tells who calls, by the secret that was shown. */
+export interface Gate {
+  /**
+   * The caller; at once when this node knows the key, else after a look in the store.
+   * @param options.mayBeStale what is asked for needs no store: while that is away, what was known of the key is enough
+   * @throws DulyError `unauthenticated`: there is no such key, or it was revoked, or has expired; `store_unavailable`: nobody can tell
+   */
+  identify(secret: string, options: { readonly mayBeStale: boolean }): Caller | Promise<Caller>
+  /** Whether the key that was shown is still good: for the end of a call that was held. Throws as `identify` does. */
+  confirm(caller: Caller): void | Promise<void>
+  /** Calls back with the id of each key that is revoked from now on. */
+  onRevoked(listener: (keyId: string) => void): void
+}
+
 /** How long a call is held, and what ends it before: its client went away, or the node closes. */
 export interface WaitRequest {
   readonly waitMs: number
@@ -343,6 +373,14 @@ export interface Services {
     ): Promise<{ readonly results: readonly ReportResult[]; readonly tasks: readonly GrantedTask[] }>
     heartbeat(session: SessionRef, request: HeartbeatRequest, signal: AbortSignal): Promise<HeartbeatAnswer>
     leave(session: SessionRef): Promise<void>
+  }
+  readonly keys: {
+    /** The secret is in this answer and nowhere else. */
+    create(key: NewApiKey, actor: Actor): Promise<{ readonly record: ApiKeyRecord; readonly secret: string }>
+    /** Newest first; of one tenant: that tenant's. */
+    list(tenant: TenantScope, page: PageRequest): Promise<Page<ApiKeyRecord>>
+    /** When it resolves, no node takes the key any more. Revoking it again changes nothing. Rejects with `not_found`. */
+    revoke(id: Uuid, tenant: TenantScope, actor: Actor): Promise<void>
   }
   readonly health: {
     /** Null when ready; else what is wrong (store unreachable, not migrated). */

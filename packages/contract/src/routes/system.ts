@@ -43,6 +43,7 @@ export const systemRoutes = {
     tag: 'system',
     summary: 'Metrics in the Prometheus text format',
     scope: 'read',
+    description: 'They tell of every tenant, so the key must be bound to none.',
     responses: { 200: { description: 'The metrics of this node.', contentType: 'text/plain' } },
     problems: [],
   },

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { CliError } from '../cli/cli-error.js'
 import { exitCode } from '../cli/exit-codes.js'
 import { toWireJson } from '../cli/wire-json.js'
 import { renderBanner } from '../run/dev-banner.js'
@@ -26,13 +27,28 @@ export function dev(context: Context, loaded?: ServerModule): Command {
     .action((flags: DevFlags) => runDev(context, flags))
 }
 
+const notHere = (host: string): CliError =>
+  new CliError(
+    'usage',
+    `\`duly dev\` asks for no API keys, so it listens on this machine only: ${host} is no loopback address`,
+    'Leave out --host and DULY_HOST; or run `duly serve`, which asks for keys and listens anywhere.',
+  )
+
 async function runDev(context: Context, flags: DevFlags): Promise<void> {
   const server = await import('@duly/server')
   const { terminal } = context
   const config = await readConfig(server, { flags, defaults: devDefaults }, context)
+  if (!server.isLoopback(config.host)) throw notHere(config.host)
   const asJson = flags.json === true
   const dataDir = flags.dataDir ?? dataDirOf(terminal.env)
-  const tree = new DevTree({ server, config, dataDir, worker: flags.worker, terminal, asJson })
+  const tree = new DevTree({
+    server,
+    config: { ...config, open: true },
+    dataDir,
+    worker: flags.worker,
+    terminal,
+    asJson,
+  })
   const clean = await runUntilSignal({
     starters: tree.starters,
     onReady: () => terminal.out(asJson ? `${JSON.stringify(toWireJson(tree.facts))}\n` : renderBanner(tree.facts)),

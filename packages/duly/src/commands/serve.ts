@@ -5,7 +5,7 @@ import { runUntilSignal } from '../run/run-until-signal.js'
 import { type Context, command } from './command.js'
 import { readConfig, type ServerFlags, type ServerModule, withSettings } from './server-flags.js'
 
-const EXAMPLE = 'duly serve --database-url postgres://duly:secret@db:5432/duly --host 127.0.0.1'
+const EXAMPLE = 'duly serve --database-url postgres://duly:secret@db:5432/duly --host 0.0.0.0'
 
 /** `duly serve`. */
 export function serve(context: Context, loaded?: ServerModule): Command {

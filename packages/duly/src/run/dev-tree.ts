@@ -91,7 +91,7 @@ export class DevTree {
       : readableLog(lineLog(terminal, { name: 'server', asJson }))
     const logger = server.createLogger({ level: config.logLevel, destination })
     const databaseUrl = this.#postgres?.current.url ?? config.databaseUrl
-    const node = await server.startNode({ ...config, databaseUrl }, { logger, signal })
+    const node = await server.startNode({ ...config, databaseUrl }, { logger, signal, isOpenKnown: true })
     this.#node = node
     return { name: 'the server', stop: () => node.stop() }
   }

@@ -1,5 +1,6 @@
 import type { TaskDefinition } from '../define-task.js'
 import { HttpClient } from './http.js'
+import { ApiKeys } from './keys.js'
 import { type DulyOptions, type ResolvedOptions, resolveOptions } from './options.js'
 import { Queues } from './queues.js'
 import type { RawJson } from './raw-json.js'
@@ -14,6 +15,7 @@ export class Duly {
   readonly tasks: Tasks
   readonly queues: Queues
   readonly workers: Workers
+  readonly keys: ApiKeys
   readonly #http: HttpClient
 
   /** @throws RangeError when an option is wrong; nothing is sent yet */
@@ -23,6 +25,7 @@ export class Duly {
     this.tasks = new Tasks(this.#http)
     this.queues = new Queues(this.#http)
     this.workers = new Workers(this.#http)
+    this.keys = new ApiKeys(this.#http)
   }
 
   submit<PayloadIn, Result>(

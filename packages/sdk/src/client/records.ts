@@ -154,6 +154,27 @@ export interface CancelReceipt {
   readonly cancelledAt: Date | null
 }
 
+/** What a key is good for; `admin` includes the others. */
+export type ApiKeyScope = 'submit' | 'read' | 'work' | 'admin'
+
+export interface ApiKeyRecord {
+  readonly id: string
+  readonly name: string
+  readonly scopes: readonly ApiKeyScope[]
+  /** Null: bound to none. */
+  readonly tenantId: string | null
+  readonly createdAt: Date
+  readonly expiresAt: Date | null
+  /** To the minute. */
+  readonly lastUsedAt: Date | null
+  readonly revokedAt: Date | null
+}
+
+export interface CreatedApiKey extends ApiKeyRecord {
+  /** Shown this once. */
+  readonly secret: string
+}
+
 export interface Page<T> {
   readonly items: readonly T[]
   readonly nextCursor: string | null

@@ -6,7 +6,7 @@ const CAMEL = new Map<string, string>()
 const OPAQUE = new Set(['payload', 'result', 'metadata', 'checkpoint'])
 
 /** Keys that were renamed beyond their case: a record is addressed by its `id`. */
-const RENAMED: Readonly<Record<string, string>> = { task_id: 'id' }
+const RENAMED: Readonly<Record<string, string>> = { task_id: 'id', key_id: 'id' }
 
 /**
  * A record of the wire in the client's words: keys in camelCase, `…_at` as dates, nested records alike, and what belongs

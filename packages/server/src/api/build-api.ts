@@ -1,9 +1,10 @@
 import Fastify, { type FastifyInstance } from 'fastify'
-import type { Services } from '../model.js'
+import type { Gate, Services } from '../model.js'
 import type { Logger } from '../telemetry/logger.js'
 import type { Metrics } from '../telemetry/metrics.js'
 import { type ApiConfig, resolveApiConfig } from './config.js'
 import type { ApiContext } from './context.js'
+import { registerAccess } from './plugins/access.js'
 import { refuseClient } from './plugins/client-errors.js'
 import { registerHttpMetrics } from './plugins/http-metrics.js'
 import { registerJsonBody } from './plugins/json-body.js'
@@ -12,6 +13,7 @@ import { registerProblems, sendProblem } from './plugins/problems.js'
 import { registerRequestIds, requestIdMaker } from './plugins/request-ids.js'
 import { registerApiPage } from './routes/api-page.js'
 import { registerFleet } from './routes/fleet.js'
+import { registerKeys } from './routes/keys.js'
 import { registerQueues } from './routes/queues.js'
 import { registerSystem } from './routes/system.js'
 import { registerTasks } from './routes/tasks.js'
@@ -20,15 +22,17 @@ import { WaitRoom } from './wait-room.js'
 
 export interface ApiParts {
   readonly services: Services
+  /** Asks for API keys; null: the server is open. */
+  readonly gate: Gate | null
   readonly config?: ApiConfig
   readonly logger: Logger
   readonly metrics: Metrics
 }
 
 /** Builds the HTTP server of a node. `listen({ host, port })` gives its url; `close()` drains it. */
-export function buildApi({ services, config = {}, logger, metrics }: ApiParts): FastifyInstance {
+export function buildApi({ services, gate, config = {}, logger, metrics }: ApiParts): FastifyInstance {
   const resolved = resolveApiConfig(config)
-  const context: ApiContext = { services, config: resolved, logger, metrics, waits: new WaitRoom() }
+  const context: ApiContext = { services, gate, config: resolved, logger, metrics, waits: new WaitRoom(gate) }
   const app = Fastify({
     logger: false,
     genReqId: requestIdMaker(),
@@ -49,6 +53,7 @@ export function buildApi({ services, config = {}, logger, metrics }: ApiParts): 
   registerProblems(app, context)
   registerRequestIds(app)
   registerLifecycle(app, context)
+  registerAccess(app, context)
   registerJsonBody(app)
   registerHttpMetrics(app, context)
   for (const register of [
@@ -56,6 +61,7 @@ export function buildApi({ services, config = {}, logger, metrics }: ApiParts): 
     registerQueues,
     registerFleet,
     registerWorkers,
+    registerKeys,
     registerSystem,
     registerApiPage,
   ])

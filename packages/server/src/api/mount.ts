@@ -1,19 +1,12 @@
 import { type ApiRoute, apiRoutes, type OperationId } from '@duly/contract'
-import {
-  type Caller,
-  DulyError,
-  decodeId,
-  type FieldError,
-  type IdPrefix,
-  idPrefixes,
-  openCaller,
-  type Uuid,
-} from '@duly/domain'
+import { type Caller, DulyError, decodeId, type FieldError, type IdPrefix, idPrefixes, type Uuid } from '@duly/domain'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TSchema } from 'typebox'
+import { callerOf } from './caller.js'
 import type { ApiContext } from './context.js'
 import type { CaptureRule, Captures } from './json-captures.js'
 import { planScan, type ScanPlan } from './json-scan.js'
+import { accessTo } from './plugins/access.js'
 import { invalid } from './problem.js'
 import { type QueryReader, queryReader } from './query.js'
 import { type ReadBody, readBody } from './read-body.js'
@@ -73,11 +66,12 @@ export function mount<Id extends OperationId>(
   const reader = new RequestReader(route, options)
   app.route({
     method: route.method,
+    config: accessTo(route),
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     bodyLimit: route.bodyLimit === 'batch' ? context.config.batchBodyMaxBytes : context.config.singleBodyMaxBytes,
     handler: async (request, reply) => {
       const parts = reader.read(request)
-      const answer = await options.handle({ ...parts, caller: openCaller, request, reply } as Input<Id>)
+      const answer = await options.handle({ ...parts, caller: callerOf(request), request, reply } as Input<Id>)
       return send(reply, answer)
     },
   })

@@ -1,5 +1,6 @@
-import type { ServerResponse } from 'node:http'
-import { DulyError } from '@duly/domain'
+import { type Caller, DulyError } from '@duly/domain'
+import type { FastifyReply } from 'fastify'
+import type { Gate } from '../model.js'
 
 /** The error for everything that comes while the node drains. */
 export const shuttingDown = (): DulyError =>
@@ -7,29 +8,47 @@ export const shuttingDown = (): DulyError =>
     retryAfterSeconds: 1,
   })
 
+/** A call that may be held. */
+export interface HeldCall {
+  readonly reply: FastifyReply
+  readonly caller: Caller
+}
+
 /**
  * The calls that are held open. Each gets a signal that fires when its client goes away, so that nothing is handed to
- * nobody, and when the node closes, so that its answer comes at once and the connection can end.
+ * nobody; when its key is revoked; and when the node closes, so that its answer comes at once and the connection can end.
  */
 export class WaitRoom {
-  readonly #waiting = new Set<AbortController>()
+  readonly #waiting = new Map<AbortController, Caller>()
+  readonly #gate: Gate | null
   #closing = false
+
+  constructor(gate: Gate | null) {
+    this.#gate = gate
+    gate?.onRevoked((keyId) => this.#end((caller) => caller.keyId === keyId))
+  }
 
   get isClosing(): boolean {
     return this.#closing
   }
 
-  /** Runs a call with its signal. A call that fails only because the node closes is answered 503 `shutting_down`. */
-  async hold<T>(response: ServerResponse, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  /**
+   * Runs a call with its signal. A call that fails only because the node closes is answered 503 `shutting_down`; one whose
+   * key is good no more when it ends is answered 401, whatever it brought.
+   */
+  async hold<T>({ reply, caller }: HeldCall, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { raw: response } = reply
     const controller = new AbortController()
     const onClose = () => {
       if (!response.writableFinished) controller.abort()
     }
     response.once('close', onClose)
     if (this.#closing || response.destroyed) controller.abort()
-    this.#waiting.add(controller)
+    this.#waiting.set(controller, caller)
     try {
-      return await call(controller.signal)
+      const answer = await call(controller.signal)
+      await this.#gate?.confirm(caller)
+      return answer
     } catch (error) {
       if (this.#closing && controller.signal.aborted && !(error instanceof DulyError)) throw shuttingDown()
       throw error
@@ -42,6 +61,10 @@ export class WaitRoom {
   /** Ends every wait; from now on new requests are refused. */
   close(): void {
     this.#closing = true
-    for (const controller of this.#waiting) controller.abort()
+    this.#end(() => true)
+  }
+
+  #end(which: (caller: Caller) => boolean): void {
+    for (const [controller, caller] of this.#waiting) if (which(caller)) controller.abort()
   }
 }

@@ -25,6 +25,8 @@ async function start(options: { others?: number } = {}): Promise<{ signals: Sign
     clock: systemClock,
     log: pino({ level: 'silent' }),
     others: () => options.others ?? 1,
+    onRevoked: () => {},
+    onConnected: () => {},
     onHints: (hints) => void heard.push(hints),
   })
   signals.start()
@@ -94,6 +96,8 @@ describe('signals', () => {
       clock: systemClock,
       log: pino({ level: 'silent' }),
       others: () => 0,
+      onRevoked: () => {},
+      onConnected: () => {},
       onHints: () => {},
     })
     lost.start()

@@ -1,7 +1,8 @@
-import type { Clock } from '@duly/domain'
+import type { Clock, Uuid } from '@duly/domain'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import type { Database, Statement } from '../store/database.js'
+import { revocations } from '../store/key-store.js'
 
 /** What nodes tell each other, as hints: everything said here is found again by a slower look (I2, I3). */
 export interface Hints {
@@ -29,6 +30,10 @@ export interface SignalsOptions {
   /** How many other nodes may be listening; nothing is sent to none. */
   readonly others: () => number
   readonly onHints: (hints: Hints) => void
+  /** An API key was revoked, here or elsewhere: the store tells it with the revocation. */
+  readonly onRevoked: (key: Uuid) => void
+  /** The connection that hears was made, anew perhaps: what was said before may have been missed. */
+  readonly onConnected: () => void
 }
 
 const channel = 'duly'
@@ -137,16 +142,22 @@ export class Signals {
     })
     const ended = new Promise<void>((resolve) => client.once('end', () => resolve()))
     client.on('error', () => {})
-    client.on('notification', (message) => this.#receive(message.payload ?? ''))
+    client.on('notification', (message) => this.#hear(message))
     try {
       await client.connect()
-      await client.query(`listen ${channel}`)
+      await client.query(`listen ${channel}; listen ${revocations}`)
+      this.#options.onConnected()
       this.#client = client
       if (!stop.aborted) await ended
     } finally {
       this.#client = null
       await client.end().catch(() => {})
     }
+  }
+
+  #hear({ channel: from, payload = '' }: pg.Notification): void {
+    if (from === revocations) this.#options.onRevoked(payload)
+    else this.#receive(payload)
   }
 
   #receive(text: string): void {

@@ -1,6 +1,5 @@
 import { DulyError, type FieldError } from '@duly/domain'
 import type { LogLevel } from '../telemetry/logger.js'
-import { exposureProblem } from './exposure.js'
 import { flagOf, type Setting, type SettingKind, type SettingName, settings } from './settings.js'
 
 export type Role = 'api' | 'scheduler'
@@ -8,7 +7,7 @@ export type Role = 'api' | 'scheduler'
 /** The settings of a node, checked and complete. Durations in ms. */
 export interface ServerConfig {
   readonly host: string
-  /** Whether `host` may be other than loopback although nobody has to show a key. */
+  /** Whether the api asks for no keys. */
   readonly open: boolean
   readonly port: number
   readonly databaseUrl: string
@@ -77,8 +76,6 @@ export function resolveConfig({ env = {}, flags = {}, file = {}, defaults = {} }
   if (config.leaseMs < 2 * config.heartbeatMs) {
     errors.push({ path: source('leaseSeconds', sources)[1], message: 'must be at least two heartbeats' })
   }
-  const exposed = exposureProblem(config)
-  if (exposed !== null) errors.push({ path: source('host', sources)[1], message: exposed })
   if (errors.length > 0) {
     const detail = errors.map(({ path, message }) => `${path} ${message}`).join('; ')
     throw new DulyError('invalid_request', `The configuration is not valid: ${detail}.`, { errors })

@@ -1,5 +1,6 @@
 import type { Clock } from '@duly/domain'
 import pg from 'pg'
+import type { KeyUses } from '../access/key-uses.js'
 import { Duty } from '../base/duty.js'
 import type { Dispatcher } from '../dispatch/dispatcher.js'
 import type { Sessions } from '../dispatch/sessions.js'
@@ -25,6 +26,7 @@ export interface DutyParts {
   readonly promoter: Promoter
   readonly watchdog: Watchdog
   readonly retention: Retention
+  readonly keyUses: KeyUses
   readonly onOthers: (others: number) => void
   readonly others: () => number
 }
@@ -76,7 +78,7 @@ function memberDuties(parts: DutyParts): Duty[] {
 }
 
 function apiDuties(parts: DutyParts): Duty[] {
-  const { dispatcher, sessions, waiters, tasks, others } = parts
+  const { dispatcher, sessions, waiters, tasks, keyUses, others } = parts
   return [
     duty(parts, 'slow look', 500, async () => {
       await dispatcher.look()
@@ -88,6 +90,10 @@ function apiDuties(parts: DutyParts): Duty[] {
       if (ids.length > 0) waiters.finished(await tasks.finishedOf(ids))
       // alone, a node hears of every end by itself; this is for the ends whose word was lost
       return others() > 0 ? 250 : 2_000
+    }),
+    duty(parts, 'key uses', 5_000, async () => {
+      await keyUses.save()
+      return 5_000
     }),
   ]
 }

@@ -1,32 +1,42 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createDatabase } from '../../../../tests/support/database.js'
 import { createLogger } from '../telemetry/logger.js'
 import { resolveConfig } from './config.js'
-import { OPEN_WARNING } from './exposure.js'
-import { startNode } from './start-node.js'
+import { isLoopback, NO_KEYS, OPEN_WARNING } from './exposure.js'
+import { type NodeOptions, startNode } from './start-node.js'
 
-/** Of the range for documentation: no machine has it, so that the start of a node ends at its listening. */
-const ELSEWHERE = '192.0.2.1'
+describe('loopback', () => {
+  test.each([
+    ...['127.0.0.1', '127.8.9.10', '::1', '0:0:0:0:0:0:0:1', '::1%lo'],
+    ...['::ffff:127.0.0.1', 'localhost', 'LOCALHOST'],
+  ])('is %s', (host) => {
+    expect(isLoopback(host)).toBe(true)
+  })
 
-async function hostsWarnedOf(host: string): Promise<readonly string[]> {
+  test.each([
+    ...['0.0.0.0', '::', '10.0.0.1', '128.0.0.1', '::2'],
+    ...['::ffff:10.0.0.1', 'duly.example', 'localhost.example'],
+  ])('is not %s', (host) => {
+    expect(isLoopback(host)).toBe(false)
+  })
+})
+
+/** What a node says at its start that it would not say of a thing in order. */
+async function warningsOf(flags: { readonly open?: boolean }, options: NodeOptions = {}): Promise<readonly string[]> {
   const { url } = await createDatabase()
   const lines: string[] = []
   const logger = createLogger({ level: 'warn', destination: { write: (line) => void lines.push(line) } })
-  const config = resolveConfig({ flags: { databaseUrl: url, port: 0, host, open: true, drainDelaySeconds: 0 } })
-  await startNode(config, { logger }).then((node) => node.stop(), expectNoSuchAddress)
-  return lines.flatMap((line) => (line.includes(OPEN_WARNING) ? [JSON.parse(line).host] : []))
+  const config = resolveConfig({ flags: { databaseUrl: url, port: 0, drainDelaySeconds: 0, ...flags } })
+  const node = await startNode(config, { logger, ...options })
+  await node.stop()
+  return lines.map((line) => JSON.parse(line).msg)
 }
 
-function expectNoSuchAddress(error: unknown): void {
-  expect(error).toMatchObject({ code: 'EADDRNOTAVAIL' })
-}
-
-test('a node that strangers reach says so at its start, once', async () => {
-  expect(await hostsWarnedOf(ELSEWHERE)).toEqual([ELSEWHERE])
-  expect(await hostsWarnedOf('127.0.0.1')).toEqual([])
+test('an open node says so at its start, once, unless it is known', async () => {
+  expect(await warningsOf({ open: true })).toEqual([OPEN_WARNING])
+  expect(await warningsOf({ open: true }, { isOpenKnown: true })).toEqual([])
 })
 
-test('a configuration made by hand does not get around the refusal', async () => {
-  const config = { ...resolveConfig({}), host: '0.0.0.0' }
-  await expect(startNode(config)).rejects.toMatchObject({ code: 'invalid_request', message: /--open/ })
+test('a node that asks for keys says how to make the first one, while there is none', async () => {
+  expect(await warningsOf({})).toEqual([NO_KEYS])
 })

@@ -12,12 +12,10 @@ export function isLoopback(host: string): boolean {
   return loopback.check(address, family === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** The one line that an operator of an open node sees at its start. */
+/** The one line that the operator of an open node sees at its start. */
 export const OPEN_WARNING =
-  'there are no API keys yet: anyone who reaches this port can submit, read and work; keep it in a network you trust'
+  'this node runs open: it asks for no API key, so anyone who reaches the port may do everything; start it without --open (DULY_OPEN) to change that'
 
-/** What is wrong with listening there, or null. Without keys the address is all that keeps strangers out. */
-export function exposureProblem({ host, open }: { readonly host: string; readonly open: boolean }): string | null {
-  if (open || isLoopback(host)) return null
-  return `must be a loopback address (127.0.0.1, ::1, localhost) unless --open or DULY_OPEN=true is given: there are no API keys yet, so anyone who reaches ${host} can submit, read and work`
-}
+/** What the operator of a deployment without keys sees. */
+export const NO_KEYS =
+  'there is no API key yet, so every call is refused: make the first one with `duly key create --name admin --scopes admin --database-url <url of this database>`'

@@ -25,7 +25,7 @@ export const settings = {
     env: 'DULY_OPEN',
     kind: { type: 'switch' },
     default: 'false',
-    doc: 'Listen on a `host` that is not loopback all the same. There are no API keys yet: anyone who reaches the port can submit, read and work.',
+    doc: 'Ask for no API keys: whoever reaches the port may do everything. `duly dev` always runs so, on loopback only.',
   },
   port: {
     env: 'DULY_PORT',

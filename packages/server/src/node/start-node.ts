@@ -1,4 +1,4 @@
-import { DulyError, limits, systemClock } from '@duly/domain'
+import { limits, systemClock, type Uuid } from '@duly/domain'
 import { buildApi } from '../api/index.js'
 import { Signals } from '../coordination/signals.js'
 import { Attempts } from '../dispatch/attempts.js'
@@ -23,9 +23,10 @@ import { Retention } from '../upkeep/retention/retention.js'
 import { Watchdog } from '../upkeep/watchdog.js'
 import type { ServerConfig } from './config.js'
 import { type Duties, makeDuties } from './duties.js'
-import { exposureProblem, isLoopback, OPEN_WARNING } from './exposure.js'
+import { NO_KEYS, OPEN_WARNING } from './exposure.js'
 import { Health } from './health.js'
 import { joinDeployment, type Membership } from './join.js'
+import { makeAccess } from './make-access.js'
 import { Observers } from './observers.js'
 import { beUnready, type StoppableParts, stopNode } from './stop-node.js'
 import { makeStores, type Stores } from './stores.js'
@@ -35,6 +36,8 @@ export interface NodeOptions {
   readonly logger?: Logger
   /** Ends the wait for a database that cannot be reached: the start rejects with the signal's reason. */
   readonly signal?: AbortSignal
+  /** Whoever started it knows that it is open, so that it need not be logged. */
+  readonly isOpenKnown?: boolean
 }
 
 /** A running node. */
@@ -58,10 +61,7 @@ const random = Math.random
  */
 export async function startNode(config: ServerConfig, options: NodeOptions = {}): Promise<RunningNode> {
   const log = options.logger ?? createLogger({ level: config.logLevel })
-  // A configuration made by hand is refused as `resolveConfig` would refuse it.
-  const exposed = exposureProblem(config)
-  if (exposed !== null) throw new DulyError('invalid_request', `host ${exposed}.`)
-  if (!isLoopback(config.host)) log.warn({ host: config.host }, OPEN_WARNING)
+  if (config.open && !options.isOpenKnown) log.warn({ host: config.host }, OPEN_WARNING)
   const membership = await joinDeployment(config, { clock, log, version, signal: options.signal })
   const parts = assemble(config, membership, log)
   try {
@@ -69,11 +69,18 @@ export async function startNode(config: ServerConfig, options: NodeOptions = {})
     parts.signals.start()
     const url = await parts.api.listen({ host: config.host, port: config.port })
     log.info({ url, node: membership.number, roles: config.roles }, 'node started')
+    if (!config.open) await askForKeys(parts, log)
     return running(url, parts, config)
   } catch (error) {
     await stopNode(parts, { clock, drainMs: 0 })
     throw error
   }
+}
+
+/** Nobody can do anything without a key, and only whoever has the database can make the first one. */
+async function askForKeys({ stores }: NodeParts, log: Logger): Promise<void> {
+  const hasKeys = await stores.keys.any().catch(() => true)
+  if (!hasKeys) log.warn(NO_KEYS)
 }
 
 /** The concrete things that a node is made of. */
@@ -125,6 +132,8 @@ export function assemble(config: ServerConfig, membership: Membership, log: Logg
       if (isSoon(timer, storeNowMs())) signals.publishTimers()
     } else if (promoter.add(timer)) duties.timers.wake()
   }
+  const mint = (): Uuid => minter.mint()
+  const { ring, uses: keyUses, keys } = makeAccess({ store: stores.keys, clock, storeNowMs, mint, log })
   const signals: Signals = new Signals({
     database,
     url: config.databaseUrl,
@@ -140,6 +149,8 @@ export function assemble(config: ServerConfig, membership: Membership, log: Logg
       if (hints.timers) promoter.lookSoon()
       if (hints.timers) duties?.timers?.wake()
     },
+    onRevoked: (key) => ring.revoked(key),
+    onConnected: () => ring.doubtAll(),
   })
   const observers = new Observers({ metrics, waiters, dispatcher: () => dispatcher, signals, addTimer, storeNowMs })
   const sessions: Sessions = new Sessions({
@@ -248,12 +259,13 @@ export function assemble(config: ServerConfig, membership: Membership, log: Logg
       signals.publish('drain', session)
     },
   })
-  const services: Services = { intake, tasks, queues, fleet, workers, health }
+  const services: Services = { intake, tasks, queues, fleet, workers, keys, health }
   watchQueues(metrics, services, storeNowMs)
   metrics.setSlotSource(() => stores.sessions.slots())
   const { payloadMaxBytes } = config
   const api = buildApi({
     services,
+    gate: config.open ? null : ring,
     config: { payloadMaxBytes, resultMaxBytes: payloadMaxBytes, version },
     logger: log,
     metrics,
@@ -270,6 +282,7 @@ export function assemble(config: ServerConfig, membership: Membership, log: Logg
     promoter,
     watchdog,
     retention,
+    keyUses,
     onOthers: (count) => {
       others = count
     },
@@ -277,7 +290,7 @@ export function assemble(config: ServerConfig, membership: Membership, log: Logg
   })
   return {
     ...{ membership, api, health, dispatcher, sessions, waiters, intake, reports, duties, signals, log },
-    ...{ services, stores, promoter, watchdog },
+    ...{ services, stores, promoter, watchdog, keyUses },
   }
 }
 

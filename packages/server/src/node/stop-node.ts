@@ -1,5 +1,6 @@
 import type { Clock } from '@duly/domain'
 import type { FastifyInstance } from 'fastify'
+import type { KeyUses } from '../access/key-uses.js'
 import type { Signals } from '../coordination/signals.js'
 import type { Dispatcher } from '../dispatch/dispatcher.js'
 import type { Reports } from '../dispatch/reports.js'
@@ -23,6 +24,7 @@ export interface StoppableParts {
   readonly reports: Reports
   readonly duties: Duties
   readonly signals: Signals
+  readonly keyUses: KeyUses
   readonly log: Logger
 }
 
@@ -59,6 +61,7 @@ export async function stopNode(parts: StoppableParts, options: StopOptions): Pro
     // timers of the next second may be known to this node's memory alone
     if (duties.timers) signals.publishTimers()
     await signals.stop()
+    await parts.keyUses.save().catch(() => {})
     await membership.nodes.leave(membership.id)
   })
   await membership.database.close()

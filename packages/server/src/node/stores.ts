@@ -3,6 +3,7 @@ import { AttemptStore } from '../store/attempt-store.js'
 import type { Database } from '../store/database.js'
 import { FleetStore } from '../store/fleet-store.js'
 import { IntakeStore } from '../store/intake-store.js'
+import { KeyStore } from '../store/key-store.js'
 import { ProgressStore } from '../store/progress-store.js'
 import { PurgeStore } from '../store/purge-store.js'
 import { QueueStore } from '../store/queue-store.js'
@@ -44,6 +45,7 @@ export function makeStores(database: Database, options: { nodeNumber: number; gr
     sessions: new SessionStore(database, { graceMs }),
     queues: new QueueStore(database),
     purges: new PurgeStore(database, { slot: slot(writerSlots.purges) }),
+    keys: new KeyStore(database, options.nodeNumber),
     watch: new WatchStore(database),
     groupSlots: writerSlots.groups.map(slot),
     batchSlots: writerSlots.batches.map(slot),

@@ -17,6 +17,7 @@ export function sendProblem(context: ApiContext, thrown: unknown, request: Fasti
   }
   const retryAfter = retryAfterOf(error)
   if (retryAfter !== null) reply.header('retry-after', String(retryAfter))
+  if (error.status === 401) reply.header('www-authenticate', challengeOf(request))
   if (error.status === 413) reply.header('connection', 'close')
   reply
     .code(error.status)
@@ -35,6 +36,10 @@ const clientLeft = {
 function hasLeft({ raw }: FastifyRequest): boolean {
   return raw.destroyed && !raw.complete
 }
+
+/** As RFC 6750 has it: an error is named only to those who showed something. */
+const challengeOf = ({ headers }: FastifyRequest): string =>
+  headers.authorization === undefined ? 'Bearer realm="duly"' : 'Bearer realm="duly", error="invalid_token"'
 
 const patterns = routeList.map((route: ApiRoute) => ({
   method: route.method,

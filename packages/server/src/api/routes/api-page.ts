@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { apiRoutes, renderApiPage } from '@duly/contract'
 import type { FastifyInstance } from 'fastify'
 import type { ApiContext } from '../context.js'
+import { accessTo } from '../plugins/access.js'
 
 const asset = (url: URL): string => readFileSync(url, 'utf8')
 const sha256 = (text: string): string => `sha256-${createHash('sha256').update(text).digest('base64')}`
@@ -32,10 +33,10 @@ export function registerApiPage(app: FastifyInstance, { config }: ApiContext): v
     'x-content-type-options': 'nosniff',
   }
   const { path } = apiRoutes.docs
-  app.get(path, async (request, reply) => {
+  app.get(path, { config: accessTo(apiRoutes.docs) }, async (request, reply) => {
     reply.headers(headers)
     return request.headers['if-none-match'] === headers.etag ? reply.code(304).send() : reply.send(page)
   })
   // Relative, so that it also holds behind a proxy that adds a prefix.
-  app.get(`${path}/`, async (_request, reply) => reply.redirect(`..${path}`, 308))
+  app.get(`${path}/`, { config: accessTo(apiRoutes.docs) }, async (_request, reply) => reply.redirect(`..${path}`, 308))
 }

@@ -109,10 +109,11 @@ function batchHeaderErrors(request: FastifyRequest) {
 function registerReads(app: FastifyInstance, context: ApiContext): void {
   const { tasks } = context.services
   mount(app, context, 'getTask', {
-    handle: async ({ id, query, reply, caller: { tenant } }) => {
+    handle: async ({ id, query, ...call }) => {
+      const { tenant } = call.caller
       const waitMs = Math.round((query.wait_seconds ?? 0) * 1_000)
       if (waitMs === 0) return { status: 200, json: writeTask(await tasks.get(id, tenant)) }
-      const record = await context.waits.hold(reply.raw, (signal) => tasks.getFinished(id, tenant, { waitMs, signal }))
+      const record = await context.waits.hold(call, (signal) => tasks.getFinished(id, tenant, { waitMs, signal }))
       return { status: 200, json: writeTask(record) }
     },
   })

@@ -36,9 +36,9 @@ function registerSessions(app: FastifyInstance, context: ApiContext): void {
     captures: [{ path: 'checkpoints[*].value', opaque: true }],
     lenient: handlerTexts,
     rules: ({ value, captures }) => checkpointErrors(value, captures),
-    handle: async ({ body, captures, reply, ...call }) => {
+    handle: async ({ body, captures, ...call }) => {
       const beat = toHeartbeat(body, captures)
-      const answer = await context.waits.hold(reply.raw, (signal) => workers.heartbeat(sessionOf(call), beat, signal))
+      const answer = await context.waits.hold(call, (signal) => workers.heartbeat(sessionOf(call), beat, signal))
       return { status: 200, json: writeHeartbeat(answer) }
     },
   })
@@ -54,8 +54,8 @@ function registerWork(app: FastifyInstance, context: ApiContext): void {
   const { services, config, waits } = context
   const { workers } = services
   mount(app, context, 'pollTasks', {
-    handle: async ({ body, reply, ...call }) => {
-      const tasks = await waits.hold(reply.raw, (signal) => workers.poll(sessionOf(call), toPoll(body), signal))
+    handle: async ({ body, ...call }) => {
+      const tasks = await waits.hold(call, (signal) => workers.poll(sessionOf(call), toPoll(body), signal))
       return { status: 200, json: writeGrants(tasks) }
     },
   })
@@ -72,9 +72,9 @@ function registerWork(app: FastifyInstance, context: ApiContext): void {
     captures: results,
     lenient: errorTexts,
     rules: ({ value, captures }) => reportsErrors(value, captures, config.resultMaxBytes),
-    handle: async ({ body, captures, reply, ...call }) => {
+    handle: async ({ body, captures, ...call }) => {
       const reports = toReports(body.reports ?? [], captures)
-      const answer = await waits.hold(reply.raw, (signal) =>
+      const answer = await waits.hold(call, (signal) =>
         workers.exchange(sessionOf(call), reports, toPoll(body), signal),
       )
       return { status: 200, json: writeExchange(answer.results, answer.tasks) }

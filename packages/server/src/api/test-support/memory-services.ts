@@ -3,6 +3,7 @@ import { DulyError, firstUuidAt, isOpen, isVisible, type TenantScope, type Uuid,
 import type {
   GrantedTask,
   HeartbeatRequest,
+  NewApiKey,
   NewTask,
   PageRequest,
   Report,
@@ -146,6 +147,15 @@ export class MemoryServices implements Services {
       this.#live(session)
       this.sessions.delete(session.id)
     },
+  }
+
+  readonly keys = {
+    create: async (key: NewApiKey) => {
+      const record = { ...key, id: newId(), createdAtMs: fixedAtMs, lastUsedAtMs: null, revokedAtMs: null }
+      return { record, secret: `duly_${'0'.repeat(52)}` }
+    },
+    list: async () => ({ items: [], next: null }),
+    revoke: async () => {},
   }
 
   readonly health = { notReady: async () => this.readiness, isLeaving: () => this.isLeaving }

@@ -34,7 +34,7 @@ export function testApi(config: ApiConfig = {}): TestApi {
   const services = new MemoryServices()
   const log: string[] = []
   const logger = createLogger({ level: 'debug', destination: { write: (line: string) => void log.push(line) } })
-  const app = buildApi({ services, config, logger, metrics: createMetrics({ process: false }) })
+  const app = buildApi({ services, gate: null, config, logger, metrics: createMetrics({ process: false }) })
   const call: TestApi['call'] = async ({ method, url, payload, headers }) => {
     const answer = await app.inject({
       method: method as 'GET',

@@ -23,9 +23,11 @@ export interface HttpNode {
   hasten(): boolean
 }
 
-/** A whole node in this process, on a free port, silent. Stopped when the test file is done. */
+/** A whole node in this process, on a free port, silent, open unless said otherwise. Stopped when the test file is done. */
 export async function startHttpNode(databaseUrl: string, flags: ConfigSources['flags'] = {}): Promise<HttpNode> {
-  const config = resolveConfig({ flags: { databaseUrl, port: 0, logLevel: 'silent', drainDelaySeconds: 0, ...flags } })
+  const config = resolveConfig({
+    flags: { databaseUrl, port: 0, open: true, logLevel: 'silent', drainDelaySeconds: 0, ...flags },
+  })
   const node = await startNode(config)
   cleanUpLater(() => {
     node.hasten()
@@ -78,15 +80,18 @@ export type WireReport = Readonly<Record<string, unknown>> & { readonly task_id:
 /** The API as a client without an SDK sees it. Tasks are of type `work`, due now, unless said otherwise. */
 export class Api {
   readonly url: string
+  readonly #headers: Readonly<Record<string, string>>
 
-  constructor(url: string) {
+  constructor(url: string, apiKey?: string) {
     this.url = url
+    this.#headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
   }
 
   async call<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Answer<T>> {
     const response = await fetch(`${this.url}/api/v1${path}`, {
       method,
-      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+      headers: { ...this.#headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal ? { signal } : {}),
     })
     const text = await response.text()
