@@ -22,7 +22,7 @@ export const runs = (count: number): number => (process.env.DULY_LONG === '1' ? 
 export function validCalls(world: World, operation: Operation): fc.Arbitrary<Call> {
   const values = operation.parameters.map((parameter) => {
     const value = scalars(typesOf(parameter.schema)[0] ?? 'string', withShortWait(parameter)).map(textOf)
-    return parameter.required ? value : fc.option(value, { nil: undefined })
+    return parameter.required ? value : fc.option(value, { nil: undefined, freq: 1 })
   })
   const body = operation.body === null ? fc.constant(null) : validOf(operation.body, world.resolve)
   return fc.tuple(fc.tuple(...values), body).map(([texts, tree]) => ({

@@ -12,6 +12,7 @@ beforeAll(async () => {
 })
 
 const succeeded = new Set<string>()
+const refused = () => world.operations.filter(({ id }) => !succeeded.has(id))
 
 const allMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
@@ -49,7 +50,12 @@ describe('every operation of the document', () => {
       draw(validCalls(world, operation), runs(operation.body === null ? 10 : 40), operation.id),
     )
     await judgeAll(world, calls, judgeValid)
-    expect(world.operations.map(({ id }) => id).filter((id) => !succeeded.has(id))).toEqual([])
+    // What needs a task of a certain state may not have met one yet.
+    for (let round = 0; round < 10 && refused().length > 0; round++) {
+      const more = refused().flatMap((operation) => draw(validCalls(world, operation), 15, `${operation.id} ${round}`))
+      await judgeAll(world, more, judgeValid)
+    }
+    expect(refused().map(({ id }) => id)).toEqual([])
   })
 
   it('refuses invalid requests with 400 and names every wrong place at once', async () => {
