@@ -72,8 +72,12 @@ export class Database {
     }
     this.#hot = new pg.Pool({ ...shared, max: options.hotConnections, options: hotPlanner, idleTimeoutMillis: 0 })
     this.#general = new pg.Pool({ ...shared, max: options.generalConnections, options: '-c jit=off' })
-    // without a listener the error of an idle connection ends the process
-    for (const pool of [this.#hot, this.#general]) pool.on('error', options.onError)
+    for (const pool of [this.#hot, this.#general]) {
+      // without a listener the error of a connection ends the process: of an idle one, …
+      pool.on('error', options.onError)
+      // … and of one between two statements, from its first moment on; the next statement reports it
+      pool.on('connect', (client) => client.on('error', () => {}))
+    }
   }
 
   /** One statement on the hot path. Deadlocks and lock time-outs are tried again, at most three times. */
@@ -96,9 +100,6 @@ export class Database {
     const client = await this.#hot.connect().catch((error: unknown) => {
       throw asDulyError(error)
     })
-    // an error between two queries must not end the process; the next query reports it
-    const ignore = (): void => {}
-    client.on('error', ignore)
     let broken: Error | undefined
     try {
       return await work(client)
@@ -107,7 +108,6 @@ export class Database {
       if (isUnknownOutcome(error)) await this.#settle(client, error)
       throw error
     } finally {
-      client.off('error', ignore)
       client.release(broken ?? this.#spoilt.has(client))
     }
   }
