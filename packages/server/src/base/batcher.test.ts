@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { Batcher } from './batcher.js'
+import { Batcher, type BatcherOptions } from './batcher.js'
 
 /** Batches whose end the test decides. */
-function held(options: { maxItems?: number; maxBytes?: number; lanes?: number } = {}) {
+function held(options: Partial<Pick<BatcherOptions<number, number>, 'maxItems' | 'maxBytes' | 'lanes' | 'full'>> = {}) {
   const runs: {
     items: readonly number[]
     lane: number
@@ -10,7 +10,7 @@ function held(options: { maxItems?: number; maxBytes?: number; lanes?: number } 
     fail: (error: Error) => void
   }[] = []
   const batcher = new Batcher<number, number>({
-    ...{ maxItems: 100, maxBytes: 1_000, lanes: 1, ...options },
+    ...{ maxItems: 100, maxBytes: 1_000, lanes: 1, full: { items: 100, bytes: 1_000 }, ...options },
     sizeOf: (item) => item,
     run: (items, lane) => new Promise((end, fail) => runs.push({ items, lane, end, fail })),
   })
@@ -78,6 +78,26 @@ describe('the batcher', () => {
     runs[2]?.end([5])
     expect(await third).toBe(5)
   })
+
+  test.each([
+    ['items', { items: 2, bytes: 1_000 }, [1, 1, 1]],
+    ['bytes', { items: 100, bytes: 15 }, [1, 9, 7]],
+  ] as const)(
+    'is full while its limit of %s waits, and has room again when they left',
+    async (_, full, [first, ...more]) => {
+      const { batcher, runs } = held({ full })
+      const adding = [batcher.add(first)]
+      await turn()
+      expect(batcher.isFull).toBe(false)
+      adding.push(...more.map((item) => batcher.add(item)))
+      expect(batcher.isFull).toBe(true)
+      runs[0]?.end([first])
+      await turn()
+      expect(batcher.isFull).toBe(false)
+      runs[1]?.end(more)
+      await Promise.all(adding)
+    },
+  )
 
   test('is drained when nothing waits and nothing is under way', async () => {
     const { batcher, runs } = held({ maxItems: 1 })

@@ -4,6 +4,8 @@ export interface BatcherOptions<I, O> {
   /** Most bytes of one batch, as `sizeOf` counts them; a larger item stands alone. */
   readonly maxBytes: number
   readonly sizeOf?: (item: I) => number
+  /** So much may wait; beyond it the batcher says that it is full. Whoever adds asks first (I10). */
+  readonly full: { readonly items: number; readonly bytes: number }
   /** Batches that may be under way at once; each has a lane number from 0. */
   readonly lanes: number
   /** Handles one batch; answers one result an item, in order. An `Error` as a result rejects that item alone. */
@@ -39,9 +41,9 @@ export class Batcher<I, O> {
     return this.#queue.length
   }
 
-  /** Bytes of the items that wait, as `sizeOf` counts them. */
-  get waitingBytes(): number {
-    return this.#waitingBytes
+  get isFull(): boolean {
+    const { items, bytes } = this.#options.full
+    return this.#queue.length >= items || this.#waitingBytes >= bytes
   }
 
   add(item: I): Promise<O> {

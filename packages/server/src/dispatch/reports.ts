@@ -1,5 +1,6 @@
 import { type Clock, decodeLease, gates, judgeFailure, judgeSnooze, type Uuid } from '@duly/domain'
 import { Batcher } from '../base/batcher.js'
+import { busy } from '../base/busy.js'
 import type { AttemptOutcome, Report, ReportResult } from '../model.js'
 import type { AttemptStore, Fence, Finish, Judged, Landed, Reopen } from '../store/attempt-store.js'
 import type { Attempts } from './attempts.js'
@@ -32,14 +33,16 @@ export class Reports {
     this.#batcher = new Batcher({
       maxItems: 500,
       maxBytes: 8 * 1024 * 1024,
+      full: { items: 100_000, bytes: 256 * 1024 * 1024 },
       sizeOf: ({ report }) => (report.outcome === 'succeeded' ? (report.result?.length ?? 0) : 1_000),
       lanes: options.lanes,
       run: (items) => this.#apply(items),
     })
   }
 
-  /** One result a report, in order. */
+  /** One result a report, in order. Rejects with `store_unavailable` when too many wait for the store already. */
   async report(state: SessionState, reports: readonly Report[]): Promise<ReportResult[]> {
+    if (this.#batcher.isFull) throw busy('reports')
     return Promise.all(
       reports.map((report): ReportResult | Promise<ReportResult> => {
         const lease = decodeLease(report.lease)

@@ -1,5 +1,6 @@
-import { type Clock, DulyError, type IdMinter, partitionOf, partitionOfKey, type Uuid } from '@duly/domain'
+import { type Clock, type IdMinter, partitionOf, partitionOfKey, type Uuid } from '@duly/domain'
 import { Batcher } from '../base/batcher.js'
+import { busy } from '../base/busy.js'
 import type { Reservation } from '../dispatch/reservation.js'
 import type { NewTask, Submitted } from '../model.js'
 import type { TakenTask } from '../queue/port.js'
@@ -31,7 +32,7 @@ interface BatchItem {
   readonly tasks: readonly NewTask[]
 }
 
-/** Batches that wait for one of the batch connections. A batch can be 64 MiB, so their bytes bound them too (I10). */
+/** Batches that wait for one of the batch connections; singles, and batches too, are bounded by their bytes as well (I10). */
 const maxWaitingBatches = 1_000
 const maxWaitingBytes = 256 * 1024 * 1024
 const maxGroupRows = 500
@@ -50,6 +51,7 @@ export class Intake {
     this.#singles = new Batcher({
       maxItems: maxGroupRows,
       maxBytes: maxGroupBytes,
+      full: { items: maxWaitingSingles, bytes: maxWaitingBytes },
       sizeOf: (task) => task.payload.length,
       lanes: options.groupSlots.length,
       run: (tasks, lane) => this.#commitGroup(tasks, options.groupSlots[lane] as number),
@@ -57,6 +59,7 @@ export class Intake {
     this.#batches = new Batcher({
       maxItems: 1,
       maxBytes: Number.POSITIVE_INFINITY,
+      full: { items: maxWaitingBatches, bytes: maxWaitingBytes },
       sizeOf: ({ tasks }) => tasks.reduce((sum, task) => sum + task.payload.length, 0),
       lanes: options.batchSlots.length,
       run: async ([batch], lane) => [await this.#commitBatch(batch as BatchItem, options.batchSlots[lane] as number)],
@@ -65,7 +68,7 @@ export class Intake {
 
   /** One task. Concurrent submissions share a commit; each stands for itself. */
   async submit(task: NewTask): Promise<Submitted> {
-    if (this.#singles.waiting >= maxWaitingSingles) throw busy()
+    if (this.#singles.isFull) throw busy('submissions')
     if (!this.#options.names.isKnown(task)) await this.#options.names.ensure([task])
     return this.#singles.add(task)
   }
@@ -73,7 +76,7 @@ export class Intake {
   /** All or none, in the order given. */
   async submitBatch(tasks: readonly NewTask[]): Promise<readonly Submitted[]> {
     if (tasks.length === 0) return []
-    if (this.#batches.waiting >= maxWaitingBatches || this.#batches.waitingBytes > maxWaitingBytes) throw busy()
+    if (this.#batches.isFull) throw busy('submissions')
     await this.#options.names.ensure(tasks)
     return this.#batches.add({ tasks })
   }
@@ -169,9 +172,4 @@ function takenTask({ id, task, handoff }: MintedTask, place: PlacedTask): TakenT
     checkpoint: null,
     traceparent: task.traceparent,
   }
-}
-
-function busy(): DulyError {
-  const detail = 'More submissions wait for their commit than this node takes; try again.'
-  return new DulyError('store_unavailable', detail, { retryAfterSeconds: 1 })
 }
