@@ -69,7 +69,11 @@ export class Lookout {
     if (queues.length === 0) return
     const { queue, directory, onLooked } = this.#options
     const version = directory.version
-    const { lanes, paused } = await queue.lanes(queues, laneLimit)
+    const { lanes, paused } = await queue.lanes(queues, laneLimit).catch((error: unknown) => {
+      // nothing is known of them until a look succeeds, and who asks at once hears why
+      this.forget(queues)
+      throw error
+    })
     for (const name of queues) this.#paused.delete(name)
     for (const name of paused) this.#paused.add(name)
     directory.replace(queues, lanes, version)

@@ -1,5 +1,6 @@
 import { type Clock, DulyError, encodeLease, type IdMinter, type TenantScope, type Uuid } from '@duly/domain'
 import { Batcher } from '../base/batcher.js'
+import { busy } from '../base/busy.js'
 import { groupBy } from '../base/group-by.js'
 import type { HeartbeatAnswer, HeartbeatRequest, SessionRef, WorkerRegistration, WorkerSession } from '../model.js'
 import type { ProgressStore } from '../store/progress-store.js'
@@ -53,6 +54,7 @@ export class Sessions {
     this.#beats = new Batcher({
       maxItems: 500,
       maxBytes: Number.POSITIVE_INFINITY,
+      full: { items: maxStates, bytes: Number.POSITIVE_INFINITY },
       lanes: 1,
       run: (beats) => this.#beatAll(beats),
     })
@@ -122,16 +124,22 @@ export class Sessions {
 
   /** Keeps the session alive; held open until there is something to say, at most `waitMs`. */
   async heartbeat(session: SessionRef, request: HeartbeatRequest, signal: AbortSignal): Promise<HeartbeatAnswer> {
-    const { id } = session
-    const state = await this.require(session)
+    const { id, tenant } = session
+    const beganMs = this.#options.clock.monotonicMs()
+    const known = this.#states.get(id)
+    // whether one that is known still lives is what the beat asks
+    const state = known?.row.tenant === tenant ? known : await this.require(session)
     this.acknowledge(state, request.received)
+    if (this.#beats.isFull) throw busy('heartbeats')
     const { answer, held } = await this.#beats.add({ state, request })
     if (!answer) throw this.#lose(state)
     await storeHandlerWrites(this.#options.progress, id, { request, held })
     const first = this.#tell(state, request.leases, held)
     if (first.isNews || request.waitMs <= 0) return first.answer
-    // the lease is renewed when a beat arrives: one that is held longer than a heartbeat would outlive it
-    const woken = await this.#sleep(id, Math.min(request.waitMs, state.row.heartbeatMs), signal)
+    // the lease is renewed when a beat arrives: one that is held longer than a heartbeat, also by a slow store, would outlive it
+    const leftMs = state.row.heartbeatMs - (this.#options.clock.monotonicMs() - beganMs)
+    if (leftMs <= 0) return first.answer
+    const woken = await this.#sleep(id, Math.min(request.waitMs, leftMs), signal)
     if (!woken) return first.answer
     return this.#tell(state, request.leases, await this.#options.store.held([id])).answer
   }

@@ -147,9 +147,9 @@ export class SessionStore {
     await this.#database.query(register, [id, name, host, version, ...lists, tenant, slots, heartbeatMs, leaseMs])
   }
 
-  /** The session if it lives, else null. */
+  /** The session if it lives, else null. On the hot path: whatever keeps the other connections busy, workers go on. */
   async load(id: Uuid): Promise<SessionRow | null> {
-    const [row] = await this.#database.query<SessionRow>(load, [id])
+    const [row] = await this.#database.hot<SessionRow>(load, [id])
     return row ?? null
   }
 

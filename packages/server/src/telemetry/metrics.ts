@@ -87,6 +87,9 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
   return new NodeMetrics(options.process ?? true)
 }
 
+/** A scrape waits this long for the store; then it shows what the node knows by itself, and the last figures of the store. */
+const patienceMs = 2_000
+
 class NodeMetrics implements Metrics {
   readonly #registry = new Registry()
   readonly #instruments = new Instruments(this.#registry)
@@ -171,7 +174,12 @@ class NodeMetrics implements Metrics {
   }
 
   async render(): Promise<string> {
-    await Promise.all([this.#collectQueues(), this.#collectSlots()])
+    const collected = Promise.all([this.#collectQueues(), this.#collectSlots()])
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise((resolve) => {
+      timer = setTimeout(resolve, patienceMs)
+    })
+    await Promise.race([collected, late]).finally(() => clearTimeout(timer))
     return this.#registry.metrics()
   }
 

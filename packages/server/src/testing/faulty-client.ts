@@ -9,7 +9,7 @@ import { type Random, randomOf } from '../../../../tests/chaos/load/random.js'
  * timeout_before — reported as timed out, and nothing was sent.
  * timeout_during — reported as timed out at once, while the server goes on with it.
  * timeout_after — done, but reported as timed out.
- * slow — done and answered, some ms late.
+ * slow — done and answered, some ms late; a number says how many.
  * SQLSTATEs — PostgreSQL itself refuses in place of the statement, so that a transaction is aborted as it would be.
  */
 export type Fault =
@@ -20,6 +20,7 @@ export type Fault =
   | 'timeout_during'
   | 'timeout_after'
   | 'slow'
+  | number
   | '25006'
   | '40001'
   | '40P01'
@@ -32,7 +33,7 @@ export type Fault =
 /** What happens to a statement, by its name (`connect`, `begin`, `commit` and `rollback` too); null: nothing. */
 export type Faults = (statement: string) => Fault | null
 
-const weights: Readonly<Record<Exclude<Fault, 'refused'>, number>> = {
+const weights: Readonly<Record<Exclude<Fault & string, 'refused'>, number>> = {
   ...{ lost_before: 2, lost_after: 3, timeout_before: 2, timeout_during: 2, timeout_after: 3, slow: 3 },
   ...{ '25006': 1, '40001': 3, '40P01': 2, '53100': 1, '53300': 1, '55P03': 1, '57014': 1, '57P01': 1 },
 }
@@ -87,7 +88,7 @@ export function faultyClient(faults: Faults): new () => pg.Client {
         return undefined
       }
       const connect = (done: (error?: Error) => void): void => {
-        if (faults('connect') === null) super.connect(done)
+        if (faults('connect') !== 'refused') super.connect(done)
         else process.nextTick(done, Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }))
       }
       Object.assign(this, { query, connect })
@@ -110,6 +111,10 @@ const timedOut = () => new Error('Query read timeout')
 const broken = () => new Error('Connection terminated unexpectedly')
 
 async function suffer(fault: Fault | null, { send, refuse, breakOff }: Ways): Promise<pg.QueryResult> {
+  if (typeof fault === 'number') {
+    await delay(fault)
+    return send()
+  }
   switch (fault) {
     case null:
       return send()

@@ -141,6 +141,7 @@ async function prepareAll({ stores, database, sql }: StoreBench, session: Uuid):
   await stores.purges.batch('default', purge)
   await stores.sessions.beat([{ session, lagMs: null, rssBytes: null }])
   await stores.sessions.held([session])
+  await stores.sessions.load(session)
   await stores.sessions.repeat(session, 0)
   await stores.sessions.acknowledge([[session, 0]])
   await stores.progress.writeProgress(session, [
