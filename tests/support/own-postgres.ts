@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startPostgres } from '../../packages/duly/src/postgres/index.js'
+import type { Settings } from '../../packages/duly/src/postgres/settings.js'
 import { cleanUpLater } from './clean-up.js'
 import { freePort } from './ports.js'
 
@@ -18,11 +19,12 @@ export interface OwnPostgres {
   thaw(): void
 }
 
-/** Starts one in a temporary folder; gone when the test file is done. */
-export async function startOwnPostgres(): Promise<OwnPostgres> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'duly-own-postgres-'))
+/** Starts one in a temporary folder, or in an empty one that is given; gone when the test file is done. */
+export async function startOwnPostgres(options: { settings?: Settings; dataDir?: string } = {}): Promise<OwnPostgres> {
+  const { settings = {} } = options
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'duly-own-postgres-')))
   const port = await freePort()
-  let server = await startPostgres({ dataDir, port })
+  let server = await startPostgres({ dataDir, port, settings })
   cleanUpLater(async () => {
     signalAll(server.pid, 'SIGCONT')
     await server.stop('immediate')
@@ -33,7 +35,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
     port,
     stop: (mode = 'fast') => server.stop(mode),
     start: async () => {
-      server = await startPostgres({ dataDir, port })
+      server = await startPostgres({ dataDir, port, settings })
     },
     freeze: () => signalAll(server.pid, 'SIGSTOP'),
     thaw: () => signalAll(server.pid, 'SIGCONT'),
