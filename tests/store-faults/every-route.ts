@@ -27,9 +27,10 @@ export const needsStore = (route: Route): boolean =>
 
 /** Makes a valid call of the route, from its path and the example of its body, which waits for nothing. */
 export async function callRoute(api: Api, route: Route, things: Things): Promise<RouteAnswer> {
+  const params = route.params === undefined ? {} : (exampleOf(route.params, 'required') as Record<string, string>)
   const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => {
     if (name === 'task_id') return things.taskId
-    return name === 'worker_id' ? things.workerId() : 'default'
+    return name === 'worker_id' ? things.workerId() : encodeURIComponent(params[name] ?? '')
   })
   const body = route.body === undefined ? undefined : JSON.stringify(bodyOf(route.body, things))
   const beganMs = performance.now()

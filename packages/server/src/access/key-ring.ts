@@ -1,5 +1,6 @@
 import { type Caller, type Clock, DulyError, encodeId, isSecret, type Uuid } from '@duly/domain'
 import { Batcher } from '../base/batcher.js'
+import { busy } from '../base/busy.js'
 import type { Gate } from '../model.js'
 import type { KeyStore, ShownKey } from '../store/key-store.js'
 import { hashSecret } from './hash-secret.js'
@@ -11,6 +12,8 @@ const refreshMs = 500
 /** An unknown secret is not asked for again for so long. None becomes known later: a key is in the store before its secret is shown. */
 const unknownMs = 5_000
 const maxLooks = 3
+/** Secrets that wait to be asked for. */
+const maxWaiting = 20_000
 
 export interface KeyRingOptions {
   readonly store: Pick<KeyStore, 'find'>
@@ -53,6 +56,7 @@ export class KeyRing implements Gate {
     this.#looks = new Batcher({
       maxItems: 500,
       maxBytes: Number.POSITIVE_INFINITY,
+      full: { items: maxWaiting, bytes: Number.POSITIVE_INFINITY },
       lanes: 1,
       run: (hashes) => this.#ask(hashes),
     })
@@ -129,6 +133,7 @@ export class KeyRing implements Gate {
   }
 
   #look(hash: string): Promise<Found> {
+    if (this.#looks.isFull) return Promise.reject(busy('requests'))
     const looking = this.#looking.get(hash) ?? this.#looks.add(hash).finally(() => this.#looking.delete(hash))
     this.#looking.set(hash, looking)
     return looking
