@@ -12,27 +12,43 @@ beforeAll(async () => {
   cleanUpLater(() => bench.close())
 })
 
-let numbers = 0
+let nodes = 0
+
+interface Ear {
+  readonly signals: Signals
+  /** What was said, greetings apart. */
+  readonly heard: Hints[]
+  /** Greetings of nodes that listen from then on. */
+  joined: number
+  /** How often it began to listen. */
+  listened: number
+}
 
 /** A node's signals, with what it heard. */
-async function start(options: { others?: number } = {}): Promise<{ signals: Signals; heard: Hints[] }> {
+async function start(options: { others?: number } = {}): Promise<Ear> {
   const heard: Hints[] = []
+  const ear: { joined: number; listened: number } = { joined: 0, listened: 0 }
   const [before] = await bench.sql<{ n: number }>(listeners)
   const signals = new Signals({
     database: bench.database,
     url: bench.url,
-    nodeNumber: numbers++,
+    nodeId: `node ${nodes++}`,
     clock: systemClock,
     log: pino({ level: 'silent' }),
     others: () => options.others ?? 1,
     onRevoked: () => {},
-    onConnected: () => {},
-    onHints: (hints) => void heard.push(hints),
+    onHints: (hints) => {
+      if (hints.joined) ear.joined++
+      else heard.push(hints)
+    },
+    onConnected: () => {
+      ear.listened++
+    },
   })
   signals.start()
   cleanUpLater(() => signals.stop())
   await until('listening', async () => ((await bench.sql<{ n: number }>(listeners))[0]?.n ?? 0) > (before?.n ?? 0))
-  return { signals, heard }
+  return Object.assign(ear, { signals, heard })
 }
 
 const listeners = `
@@ -47,7 +63,9 @@ describe('signals', () => {
     one.signals.publish('finished', 't')
     one.signals.publishTimers()
     await until('the word', () => two.heard.length > 0 && three.heard.length > 0)
-    expect(two.heard).toEqual([{ drain: [], ready: ['a', 'b'], session: ['s'], finished: ['t'], timers: true }])
+    expect(two.heard).toEqual([
+      { drain: [], ready: ['a', 'b'], session: ['s'], finished: ['t'], timers: true, joined: false },
+    ])
     expect(three.heard).toEqual(two.heard)
     expect(one.heard).toEqual([])
   })
@@ -74,6 +92,18 @@ describe('signals', () => {
     expect(hints?.finished.length).toBeLessThan(100)
   })
 
+  it('begin with a greeting, so that the others know at once whom to tell; again after a cut', async () => {
+    const [one, two] = [await start(), await start({ others: 0 })]
+    await until('the greeting', () => one.joined > 0)
+    const greeted = one.joined
+    expect([one.listened, two.listened]).toEqual([1, 1])
+    await bench.sql(
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'duly listener'",
+    )
+    await until('both to listen again', () => one.listened === 2 && two.listened === 2)
+    await until('another greeting', () => one.joined + two.joined > greeted)
+  })
+
   it('survive a cut connection, and words that are none of ours', async () => {
     const [one, two] = [await start(), await start()]
     await bench.sql("select pg_notify('duly', 'no json'), pg_notify('duly', '{}'), pg_notify('duly', 'null')")
@@ -92,7 +122,7 @@ describe('signals', () => {
     const lost = new Signals({
       database: bench.database,
       url: 'postgres://nobody@127.0.0.1:1/none',
-      nodeNumber: numbers++,
+      nodeId: `node ${nodes++}`,
       clock: systemClock,
       log: pino({ level: 'silent' }),
       others: () => 0,

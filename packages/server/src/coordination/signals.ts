@@ -16,6 +16,8 @@ export interface Hints {
   readonly finished: readonly string[]
   /** A timer that is due soon was set elsewhere. */
   readonly timers: boolean
+  /** A node listens from now on: it is to be told, too. */
+  readonly joined: boolean
 }
 
 const listHints = ['drain', 'session', 'ready', 'finished'] as const
@@ -24,7 +26,8 @@ type ListHint = (typeof listHints)[number]
 export interface SignalsOptions {
   readonly database: Database
   readonly url: string
-  readonly nodeNumber: number
+  /** Tells a node's own words from those of others: its id, since its number is given again when it was unseen for long. */
+  readonly nodeId: Uuid
   readonly clock: Clock
   readonly log: Logger
   /** How many other nodes may be listening; nothing is sent to none. */
@@ -36,6 +39,7 @@ export interface SignalsOptions {
   readonly onConnected: () => void
 }
 
+const nothing = { drain: [], ready: [], session: [], finished: [], timers: false } as const
 const channel = 'duly'
 /** PostgreSQL takes 7,999 bytes a notification. */
 const maxPayloadBytes = 7_000
@@ -101,7 +105,7 @@ export class Signals {
 
   async #send(): Promise<void> {
     const payload = {
-      n: this.#options.nodeNumber,
+      n: this.#options.nodeId,
       drain: [] as string[],
       ready: [] as string[],
       session: [] as string[],
@@ -115,10 +119,14 @@ export class Signals {
       }
       this.#pending[kind].clear()
     }
-    const text = JSON.stringify({ ...payload, timers: this.#timers })
+    const timers = this.#timers
     this.#timers = false
-    // a lost hint is found by the slow look
-    await this.#options.database.query(notify, [text]).catch(() => {})
+    await this.#say({ ...payload, timers, joined: false })
+  }
+
+  /** A hint that is lost is found by the slow look. */
+  async #say(hints: Hints & { readonly n: Uuid }): Promise<void> {
+    await this.#options.database.query(notify, [JSON.stringify(hints)]).catch(() => {})
   }
 
   async #listen(stop: AbortSignal): Promise<void> {
@@ -146,8 +154,9 @@ export class Signals {
     try {
       await client.connect()
       await client.query(`listen ${channel}; listen ${revocations}`)
-      this.#options.onConnected()
       this.#client = client
+      this.#options.onConnected()
+      void this.#say({ n: this.#options.nodeId, ...nothing, joined: true })
       if (!stop.aborted) await ended
     } finally {
       this.#client = null
@@ -163,9 +172,9 @@ export class Signals {
   #receive(text: string): void {
     try {
       // a node of the version before knows no `drain`
-      const { n, ready, session, drain = [], finished, timers } = JSON.parse(text) as Hints & { n: number }
-      if (n === this.#options.nodeNumber) return
-      this.#options.onHints({ ready, session, drain, finished, timers })
+      const { n, ready, session, drain = [], finished, timers, joined } = JSON.parse(text) as Hints & { n: Uuid }
+      if (n === this.#options.nodeId) return
+      this.#options.onHints({ ready, session, drain, finished, timers, joined })
     } catch (error) {
       this.#options.log.warn({ err: error }, 'a notification could not be read')
     }

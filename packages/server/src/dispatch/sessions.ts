@@ -36,6 +36,8 @@ interface BeatResult {
 const maxStates = 20_000
 const maxTold = 10_000
 const maxConfirmed = 200
+/** Sessions whose leases one statement reads, where nobody waits for the answer. */
+const heldLimit = 500
 /** Grants are numbered by a PostgreSQL integer. */
 const maxGrant = 2 ** 31 - 1
 
@@ -154,6 +156,15 @@ export class Sessions {
     const state = this.#states.get(id)
     if (state) state.isDraining = true
     this.wake(id)
+  }
+
+  /** Wakes the held beats that have a cancellation to tell of: the word of it may have been lost. */
+  async wakeCancelled(): Promise<void> {
+    const sleeping = [...this.#sleepers.keys()]
+    for (let from = 0; from < sleeping.length; from += heldLimit) {
+      const held = await this.#options.store.held(sleeping.slice(from, from + heldLimit))
+      for (const { session, cancelReason } of held) if (cancelReason !== null) this.wake(session)
+    }
   }
 
   wakeAll(): void {

@@ -33,6 +33,10 @@ export interface DutyParts {
 
 export interface Duties {
   readonly timers: Duty | null
+  /** Counts the other nodes. */
+  readonly membership: Duty
+  /** Looks at once for all that hints may have told of. */
+  lookNow(): void
   start(): void
   stop(): Promise<void>
 }
@@ -40,11 +44,18 @@ export interface Duties {
 /** The background duties of a node, by its roles: an idle node sends some statements a second, whatever waits. */
 export function makeDuties(parts: DutyParts): Duties {
   const { config } = parts
-  const duties = [...memberDuties(parts), ...apiDuties(parts)]
+  const membership = memberDuty(parts)
+  const looks = lookDuties(parts)
+  const duties = [clockDuty(parts), membership, ...looks]
   const timers = config.roles.includes('scheduler') ? duty(parts, 'timers', 100, () => parts.promoter.runOnce()) : null
   if (timers) duties.push(timers, ...schedulerDuties(parts))
   return {
     timers,
+    membership,
+    lookNow: () => {
+      for (const each of [membership, ...looks]) each.wake()
+      timers?.wake()
+    },
     start: () => {
       for (const each of duties) each.start()
     },
@@ -63,21 +74,22 @@ function duty(
   return new Duty({ name, clock, log, retryMs, runOnce })
 }
 
-function memberDuties(parts: DutyParts): Duty[] {
-  const { membership, onOthers, config } = parts
-  return [
-    duty(parts, 'store clock', 1_000, async () => {
-      await membership.storeClock.sync()
-      return 10_000
-    }),
-    duty(parts, 'membership', 1_000, async () => {
-      onOthers(await membership.nodes.seen(membership.id, membership.number, config.roles, config.retentionDays))
-      return 2_000
-    }),
-  ]
+function clockDuty(parts: DutyParts): Duty {
+  return duty(parts, 'store clock', 1_000, async () => {
+    await parts.membership.storeClock.sync()
+    return 10_000
+  })
 }
 
-function apiDuties(parts: DutyParts): Duty[] {
+function memberDuty(parts: DutyParts): Duty {
+  const { membership, onOthers, config } = parts
+  return duty(parts, 'membership', 1_000, async () => {
+    onOthers(await membership.nodes.seen(membership.id, membership.number, config.roles, config.retentionDays))
+    return 2_000
+  })
+}
+
+function lookDuties(parts: DutyParts): Duty[] {
   const { dispatcher, sessions, waiters, tasks, keyUses, others } = parts
   return [
     duty(parts, 'slow look', 500, async () => {

@@ -1,4 +1,4 @@
-import { limits, systemClock, type Uuid } from '@duly/domain'
+import { type Clock, limits, systemClock, type Uuid } from '@duly/domain'
 import { buildApi } from '../api/index.js'
 import { Signals } from '../coordination/signals.js'
 import { Attempts } from '../dispatch/attempts.js'
@@ -38,6 +38,8 @@ export interface NodeOptions {
   readonly signal?: AbortSignal
   /** Whoever started it knows that it is open, so that it need not be logged. */
   readonly isOpenKnown?: boolean
+  /** The machine's unless given. */
+  readonly clock?: Clock
 }
 
 /** A running node. */
@@ -52,7 +54,6 @@ export interface RunningNode {
   readonly hasten: () => boolean
 }
 
-const clock = systemClock
 const random = Math.random
 
 /**
@@ -60,17 +61,17 @@ const random = Math.random
  * listens. Rejects with a `DulyError` that says what to do when the configuration or the database does not allow it.
  */
 export async function startNode(config: ServerConfig, options: NodeOptions = {}): Promise<RunningNode> {
-  const log = options.logger ?? createLogger({ level: config.logLevel })
+  const { clock = systemClock, logger: log = createLogger({ level: config.logLevel }) } = options
   if (config.open && !options.isOpenKnown) log.warn({ host: config.host }, OPEN_WARNING)
   const membership = await joinDeployment(config, { clock, log, version, signal: options.signal })
-  const parts = assemble(config, membership, log)
+  const parts = assemble(config, membership, log, clock)
   try {
     parts.duties.start()
     parts.signals.start()
     const url = await parts.api.listen({ host: config.host, port: config.port })
     log.info({ url, node: membership.number, roles: config.roles }, 'node started')
     if (!config.open) await askForKeys(parts, log)
-    return running(url, parts, config)
+    return running(url, parts, { config, clock })
   } catch (error) {
     await stopNode(parts, { clock, drainMs: 0 })
     throw error
@@ -91,7 +92,12 @@ export interface NodeParts extends StoppableParts {
   readonly watchdog: Watchdog
 }
 
-function running(url: string, parts: NodeParts, { roles, drainDelayMs, drainMs }: ServerConfig): RunningNode {
+function running(
+  url: string,
+  parts: NodeParts,
+  { config, clock }: { readonly config: ServerConfig; readonly clock: Clock },
+): RunningNode {
+  const { roles, drainDelayMs, drainMs } = config
   const delayMs = roles.includes('api') ? drainDelayMs : 0
   const hurry = new AbortController()
   let isDelaying = false
@@ -116,8 +122,13 @@ function running(url: string, parts: NodeParts, { roles, drainDelayMs, drainMs }
 }
 
 /** Makes the parts of a node and wires them up; nothing runs yet. */
-export function assemble(config: ServerConfig, membership: Membership, log: Logger): NodeParts {
-  const { database, storeClock, minter, number: nodeNumber } = membership
+export function assemble(
+  config: ServerConfig,
+  membership: Membership,
+  log: Logger,
+  clock: Clock = systemClock,
+): NodeParts {
+  const { database, storeClock, minter, id: nodeId, number: nodeNumber } = membership
   const stores = makeStores(database, { nodeNumber, graceMs: config.graceMs })
   const metrics = createMetrics()
   const waiters = new Waiters()
@@ -137,11 +148,12 @@ export function assemble(config: ServerConfig, membership: Membership, log: Logg
   const signals: Signals = new Signals({
     database,
     url: config.databaseUrl,
-    nodeNumber,
+    nodeId,
     clock,
     log,
     others: () => others,
     onHints: (hints) => {
+      if (hints.joined) duties?.membership.wake()
       waiters.finished(hints.finished)
       for (const session of hints.session) sessions.wake(session)
       for (const session of hints.drain) sessions.drained(session)
@@ -150,7 +162,12 @@ export function assemble(config: ServerConfig, membership: Membership, log: Logg
       if (hints.timers) duties?.timers?.wake()
     },
     onRevoked: (key) => ring.revoked(key),
-    onConnected: () => ring.doubtAll(),
+    onConnected: () => {
+      ring.doubtAll()
+      promoter.lookSoon()
+      duties?.lookNow()
+      void sessions.wakeCancelled().catch(() => {})
+    },
   })
   const observers = new Observers({ metrics, waiters, dispatcher: () => dispatcher, signals, addTimer, storeNowMs })
   const sessions: Sessions = new Sessions({

@@ -35,7 +35,7 @@ test('the number of a node that left or was not seen for a minute is given again
   expect((await join()).number).toBe(2)
 })
 
-test('a node that was forgotten comes back under its number, unless that is taken', async () => {
+test('a node that was forgotten comes back under its number, or under another if that is taken', async () => {
   const a = await join()
   await nodes.leave(a.id)
   await nodes.seen(a.id, a.number, ['api'])
@@ -44,7 +44,8 @@ test('a node that was forgotten comes back under its number, unless that is take
   const heir = await join()
   expect(heir.number).toBe(a.number)
   await nodes.seen(a.id, a.number, ['api'])
-  expect(await node.query('select id, number from nodes')).toEqual([heir])
+  expect(await node.query('select id, number from nodes order by number')).toEqual([heir, { ...a, number: 1 }])
+  expect(await nodes.seen(heir.id, heir.number, ['api'])).toBe(1)
 })
 
 test('others are those seen in the last 10 s', async () => {

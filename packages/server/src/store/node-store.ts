@@ -16,14 +16,21 @@ on conflict do nothing
 returning number`,
 }
 
-/** A node that was away for so long that it was forgotten comes back, under its number if that is still free. */
+/**
+ * A node that was away for so long that it was forgotten comes back, under another number if its own is taken. It goes on to
+ * write the slots of its first number, beside the node that has it now: slots are added up, so that two writers cost waits and
+ * no exactness.
+ */
 const seen: Statement = {
   name: 'node_seen',
   text: `
 with me as (update nodes set seen_at = now(), retention_days = $4::integer where id = $1 returning id),
 back as (
   insert into nodes (id, number, roles, version, retention_days, started_at, seen_at)
-  select $1, $2, $3, '', $4::integer, now(), now() where not exists (select 1 from me)
+  select $1, case when exists (select 1 from nodes k where k.number = $2) then (
+      select min(n) from generate_series(0, 4096) n where not exists (select 1 from nodes k where k.number = n)
+    ) else $2 end, $3, '', $4::integer, now(), now()
+  where not exists (select 1 from me)
   on conflict do nothing
 )
 select count(*)::integer as others from nodes n where n.id <> $1 and n.seen_at > now() - interval '10 seconds'`,

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '@duly/domain'
 import pg from 'pg'
 import { cleanUpLater } from '../../../../../tests/support/clean-up.js'
 import { createDatabase } from '../../../../../tests/support/database.js'
@@ -24,11 +25,15 @@ export interface HttpNode {
 }
 
 /** A whole node in this process, on a free port, silent, open unless said otherwise. Stopped when the test file is done. */
-export async function startHttpNode(databaseUrl: string, flags: ConfigSources['flags'] = {}): Promise<HttpNode> {
+export async function startHttpNode(
+  databaseUrl: string,
+  flags: ConfigSources['flags'] = {},
+  clock: Clock = systemClock,
+): Promise<HttpNode> {
   const config = resolveConfig({
     flags: { databaseUrl, port: 0, open: true, logLevel: 'silent', drainDelaySeconds: 0, ...flags },
   })
-  const node = await startNode(config)
+  const node = await startNode(config, { clock })
   cleanUpLater(() => {
     node.hasten()
     return node.stop()
