@@ -4,8 +4,8 @@ import type { SessionState } from './session-state.js'
 
 export interface BetweenPollsOptions {
   readonly clock: Clock
-  /** Gives tasks back that no poll fetched. */
-  readonly giveBack: (state: SessionState, tasks: readonly TakenTask[]) => Promise<void>
+  /** Gives back tasks that no poll fetched; answers those that another node has given the worker, or will. */
+  readonly giveBack: (state: SessionState, tasks: readonly TakenTask[]) => Promise<readonly TakenTask[]>
 }
 
 /** A worker with free slots polls again within a round trip; for so long it counts as waiting. */
@@ -72,9 +72,13 @@ export class BetweenPolls {
   #giveBack(state: SessionState): void {
     this.#until.delete(state)
     const tasks = state.takeUnfetched()
-    this.#options.giveBack(state, tasks).catch(() => {
-      state.putBack(tasks)
-      this.watch(state)
-    })
+    this.#options.giveBack(state, tasks).then(
+      // the worker may come back for them, and knows a lease that it has
+      (elsewhere) => state.putBack(elsewhere),
+      () => {
+        state.putBack(tasks)
+        this.watch(state)
+      },
+    )
   }
 }

@@ -23,8 +23,8 @@ export interface DispatcherOptions {
   readonly storeNowMs: () => number
   readonly log: Logger
   readonly onTaken: (tasks: readonly TakenTask[], tookMs: number) => void
-  /** Gives back tasks that were handed to a worker which did not poll for them. */
-  readonly giveBack: (state: SessionState, tasks: readonly TakenTask[]) => Promise<void>
+  /** Gives back tasks that a worker did not fetch; answers those that another node has given it, or will. */
+  readonly giveBack: (state: SessionState, tasks: readonly TakenTask[]) => Promise<readonly TakenTask[]>
 }
 
 /** The most tasks of one claim. */

@@ -15,7 +15,7 @@ import type { SessionStore } from '../store/session-store.js'
 import type { Attempts } from './attempts.js'
 import type { Dispatcher } from './dispatcher.js'
 import { sessionActor } from './profile.js'
-import { release } from './release.js'
+import { releaseHeld } from './release.js'
 import type { Reports } from './reports.js'
 import type { SessionState } from './session-state.js'
 import type { Sessions } from './sessions.js'
@@ -84,12 +84,7 @@ export class Workers implements NonNullable<Services['workers']> {
     await store.drain(session)
     const held = await store.held([session])
     const fences = held.map(({ id, attempt, token }) => ({ id, session, attempt, token }))
-    const workerName = state.row.name
-    await release({ attempts, attemptStore }, fences, {
-      actor: sessionActor(session),
-      workerName,
-      reason: 'worker_left',
-    })
+    await releaseHeld({ attempts, attemptStore }, fences, { actor: sessionActor(session), workerName: state.row.name })
     await store.end(session, 'left')
     sessions.forget(state)
   }

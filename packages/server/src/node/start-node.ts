@@ -4,7 +4,7 @@ import { Signals } from '../coordination/signals.js'
 import { Attempts } from '../dispatch/attempts.js'
 import { Dispatcher } from '../dispatch/dispatcher.js'
 import { Fleet } from '../dispatch/fleet.js'
-import { release } from '../dispatch/release.js'
+import { releaseUnfetched } from '../dispatch/release.js'
 import { Reports } from '../dispatch/reports.js'
 import { Sessions } from '../dispatch/sessions.js'
 import { Workers } from '../dispatch/workers.js'
@@ -188,12 +188,7 @@ export function assemble(
     storeNowMs,
     log,
     onTaken: observers.taken,
-    giveBack: (state, tasks) =>
-      release({ attempts, attemptStore: stores.attempts }, tasks, {
-        actor: 'dispatcher',
-        workerName: state.row.name,
-        reason: 'not_fetched',
-      }),
+    giveBack: (state, tasks) => releaseUnfetched({ attempts, attemptStore: stores.attempts }, tasks, state.row.name),
   })
   const attempts = new Attempts(stores.attempts, observers)
   const reports = new Reports({ store: stores.attempts, attempts, clock, random, lanes: 1 })

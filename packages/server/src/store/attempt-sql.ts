@@ -12,7 +12,7 @@ const holdsLease = (alias: string) => `
     when 'lost' then not exists (select 1 from worker_sessions s where s.id = o.session and s.ended_at is null
       and s.live_until > (select duly_judged_now()))
     when 'overdue' then o.wake_at <= now()
-    when 'unrepeated' then o.deadline_at <= o.started_at + o.timeout_ms * interval '1 millisecond'
+    when 'unrepeated' then abs(extract(epoch from o.deadline_at - ${alias}.granted_until)) < 0.001
     else true end`
 
 const fenceColumns = [
@@ -26,6 +26,7 @@ const fenceColumns = [
 const endColumns = [
   ...fenceColumns,
   ['condition', 'text'],
+  ['granted_until', 'timestamptz'],
   ['transition', 'text'],
   ['actor', 'text'],
   ['reason', 'text'],
@@ -159,7 +160,7 @@ event as (
 ),
 counted as (
   insert into counters (queue, priority, tenant, gate, slot, depth)
-  select queue, priority, tenant, gate, $22::integer, count(*) from back where status = 'PENDING'
+  select queue, priority, tenant, gate, $23::integer, count(*) from back where status = 'PENDING'
   group by 1, 2, 3, 4 order by 1, 2, 3, 4
   on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
 )

@@ -2,7 +2,7 @@ import type { Backoff, Jitter, TaskStatus, Uuid } from '@duly/domain'
 import type { AttemptOutcome, TaskError } from '../model.js'
 import * as sql from './attempt-sql.js'
 import type { Database } from './database.js'
-import { bigintArray, int4Array, int8Array, textArray, uuidArray } from './params.js'
+import { bigintArray, instantArray, int4Array, int8Array, textArray, uuidArray } from './params.js'
 
 /** The attempt that a write speaks for: the fence (I4). */
 export interface Fence {
@@ -15,14 +15,15 @@ export interface Fence {
 /**
  * What must still be true in the statement itself, beside the fence:
  * lost — the session does not live; overdue — the row's wake instant (deadline or cancel, with its grace) has passed;
- * unrepeated — the grant was not given out once more, which starts the deadline anew: another node may have done that for a
- * worker that moved there.
+ * unrepeated — the deadline is still `grantedUntilMs`: no node has given the grant out once more, which starts it anew.
  */
 export type Condition = 'none' | 'lost' | 'overdue' | 'unrepeated'
 
 interface EndOfAttempt {
   readonly fence: Fence
   readonly condition: Condition
+  /** The deadline of the grant that is meant, for the condition `unrepeated`. */
+  readonly grantedUntilMs?: number
   readonly transition: string
   readonly actor: string
   readonly reason: string | null
@@ -176,6 +177,7 @@ function common(rows: readonly EndOfAttempt[]): Buffer[] {
   return [
     ...fenceArrays(rows.map((row) => row.fence)),
     textArray(rows.map((row) => row.condition)),
+    instantArray(rows.map((row) => row.grantedUntilMs ?? null)),
     textArray(rows.map((row) => row.transition)),
     textArray(rows.map((row) => row.actor)),
     textArray(rows.map((row) => row.reason)),

@@ -171,7 +171,7 @@ describe('queues of a store', () => {
       storeNowMs: () => node.storeClock.nowMs(),
       log: pino({ level: 'silent' }),
       onTaken: () => {},
-      giveBack: async () => {},
+      giveBack: async () => [],
     })
     const state = await node.worker({ queues: ['default', 'open'] })
     const stop = new AbortController()

@@ -93,7 +93,7 @@ export class TestNode {
     })
     const { sessions, attempts, reports } = this
     const onTaken = (): void => {}
-    const giveBack = async (): Promise<void> => {}
+    const giveBack = async () => []
     const parts = { queue: stores.queue, store: stores.sessions, sessions, clock, storeNowMs, log, onTaken, giveBack }
     const dispatcher = new Dispatcher(parts)
     const workerStores = { attemptStore: stores.attempts, store: stores.sessions }
