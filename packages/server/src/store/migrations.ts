@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import { buildDayIndexes, missingDayIndexes } from './day-indexes.js'
 import { ensureDays } from './days.js'
 import { MIGRATIONS_FOLDER, type Migration, readMigrations, splitStatements } from './migration-files.js'
 import { compareSchemas, renderSchema } from './schema-text.js'
@@ -42,8 +43,8 @@ const ATTEMPTS = 20
 const RETRIABLE = new Set(['55P03', '40P01', '40001'])
 
 /**
- * Brings a database up to this program: applies what is pending, each file in a transaction of its own, and makes the days'
- * partitions (yesterday to three days ahead). Safe when any number of processes do it at once: one works, the rest wait and
+ * Brings a database up to this program: applies what is pending, each file in a transaction of its own, builds indexes that
+ * older days lack, and makes the days' partitions (yesterday to three days ahead). Safe when any number of processes do it at once: one works, the rest wait and
  * find nothing left to do.
  * @returns the names applied by this call
  * @throws MigrationError when an applied file was edited, or when the database is newer than this program
@@ -51,7 +52,9 @@ const RETRIABLE = new Set(['55P03', '40P01', '40001'])
 export async function migrate(databaseUrl: string, options: MigrateOptions = {}): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(options.folder)
   return withClient(databaseUrl, async (client) => {
-    const applied = await applyPending(client, migrations, options.log ?? (() => {}))
+    const log = options.log ?? (() => {})
+    const applied = await applyPending(client, migrations, log)
+    await completeDays(client, log)
     if ((options.folder ?? MIGRATIONS_FOLDER) === MIGRATIONS_FOLDER) await ensureDays(client)
     return { applied }
   })
@@ -93,8 +96,7 @@ async function applyPending(
 ): Promise<string[]> {
   // Usually all is applied: then no lock is needed, and a fleet starts without standing in line.
   if (pendingOf(await readStatus(client, migrations)).size === 0) return []
-  await lock(client, log)
-  try {
+  return locked(client, log, async () => {
     await client.query(`create table if not exists duly_migrations (
       name text primary key,
       hash text not null,
@@ -103,8 +105,30 @@ async function applyPending(
     )`)
     const pending = pendingOf(await readStatus(client, migrations))
     const todo = migrations.filter(({ name }) => pending.has(name))
-    for (const migration of todo) await applyWithRetries(client, migration, log)
+    for (const migration of todo)
+      await withRetries({ name: migration.name, log }, () =>
+        migration.isTransactional ? applyInTransaction(client, migration) : applyOutside(client, migration),
+      )
     return todo.map(({ name }) => name)
+  })
+}
+
+/** Indexes that a migration made on a partitioned table alone. A start that was cut off is taken up by the next one. */
+async function completeDays(client: pg.Client, log: (line: string) => void): Promise<void> {
+  if ((await missingDayIndexes(client)).length === 0) return
+  await locked(client, log, () =>
+    withRetries({ name: 'the indexes of all days', log }, async () => {
+      await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`)
+      await buildDayIndexes(client, log)
+      await client.query('reset lock_timeout')
+    }),
+  )
+}
+
+async function locked<T>(client: pg.Client, log: (line: string) => void, work: () => Promise<T>): Promise<T> {
+  await lock(client, log)
+  try {
+    return await work()
   } finally {
     await client.query('select pg_advisory_unlock($1)', [LOCK]).catch(() => {}) // a broken connection has let go of it
   }
@@ -169,16 +193,19 @@ async function readApplied(client: pg.Client): Promise<readonly AppliedRow[]> {
   return rows
 }
 
-async function applyWithRetries(client: pg.Client, migration: Migration, log: (line: string) => void): Promise<void> {
+async function withRetries(
+  { name, log }: { name: string; log: (line: string) => void },
+  work: () => Promise<void>,
+): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await (migration.isTransactional ? applyInTransaction(client, migration) : applyOutside(client, migration))
-      log(`applied ${migration.name}`)
+      await work()
+      log(`applied ${name}`)
       return
     } catch (error) {
       const code = error instanceof pg.DatabaseError ? error.code : undefined
       if (!code || !RETRIABLE.has(code) || attempt === ATTEMPTS) throw error
-      log(`${migration.name} could not get its locks (${code}): trying again`)
+      log(`${name} could not get its locks (${code}): trying again`)
       await sleep(Math.min(100 * 2 ** attempt, 5_000) * (0.5 + Math.random() / 2))
     }
   }
