@@ -69,7 +69,7 @@ export const MetadataSchema = typed<Metadata>({
   examples: [{ tenant_id: 'acme-corp', correlation_id: 'req-abc' }],
 })
 
-/** The shape of every list. `next_cursor` is null on the last page. */
+/** The shape of every list. `next_cursor` is null on the last page, and only there: a short or empty page may have one. */
 export function list<T extends TSchema>(item: T) {
   return closed({ items: Type.Array(item), next_cursor: NullableText })
 }

@@ -4,6 +4,7 @@ import { Worker, WorkerList } from './fleet.js'
 import * as keys from './keys.js'
 import { Problem } from './problems.js'
 import { PurgedQueue, Queue, QueueList } from './queues.js'
+import * as lists from './task-lists.js'
 import * as tasks from './tasks.js'
 import * as workers from './workers.js'
 
@@ -14,9 +15,14 @@ export const components: Readonly<Record<string, TSchema>> = {
   SubmittedTask: tasks.SubmittedTask,
   SubmittedBatch: tasks.SubmittedBatch,
   Task: tasks.Task,
+  TaskSummary: lists.TaskSummary,
+  TaskSummaryList: lists.TaskSummaryList,
+  EditTask: tasks.EditTask,
   CancelledTask: tasks.CancelledTask,
   Attempt: tasks.Attempt,
   AttemptList: tasks.AttemptList,
+  Run: lists.Run,
+  RunList: lists.RunList,
   TaskEvent: tasks.TaskEvent,
   TaskEventList: tasks.TaskEventList,
   TaskError: tasks.TaskErrorSchema,

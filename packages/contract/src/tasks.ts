@@ -120,7 +120,7 @@ export const SubmittedBatch = closed({
 export type SubmittedBatchBody = Static<typeof SubmittedBatch>
 
 export const TaskErrorSchema = closed({ class: Type.String(), message: Type.String(), stack: NullableText })
-const NullableError = Type.Union([TaskErrorSchema, Type.Null()])
+export const NullableError = Type.Union([TaskErrorSchema, Type.Null()])
 
 export const Task = closed({
   task_id: id('task'),
@@ -165,6 +165,31 @@ export const Task = closed({
   progress: Type.Union([closed({ percent: Type.Number(), note: NullableText }), Type.Null()]),
 })
 export type TaskBody = Static<typeof Task>
+
+/** An edit of a task that waits: at least one field; what is absent stays. */
+export const EditTask = closed(
+  {
+    scheduled_at: Type.Optional(
+      nullable<string>('string', {
+        format: 'date-time',
+        description: 'Not before this instant. Null or in the past: now.',
+      }),
+    ),
+    priority: Type.Optional(PriorityEnum),
+    payload: Type.Optional(Json),
+    queue: Type.Optional(name({ description: 'The queue that it moves to.' })),
+    max_retries: Type.Optional(Type.Integer({ minimum: limits.maxRetriesMin, maximum: limits.maxRetriesMax })),
+    timeout_seconds: Type.Optional(
+      Type.Number({
+        minimum: seconds(limits.timeoutMinMs),
+        maximum: seconds(limits.timeoutMaxMs),
+        description: 'Of one attempt.',
+      }),
+    ),
+  },
+  { minProperties: 1, examples: [{ priority: 'high', scheduled_at: null }] },
+)
+export type EditTaskBody = Static<typeof EditTask>
 
 export const CancelledTask = closed({
   task_id: id('task'),

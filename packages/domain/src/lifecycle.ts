@@ -78,7 +78,14 @@ export const transitions = {
     from: ['SCHEDULED', 'PENDING'],
     to: ['SCHEDULED', 'PENDING'],
     by: ['api'],
-    doc: 'Its time was edited.',
+    doc: 'Its time was edited, perhaps other fields with it.',
+  },
+  edit: {
+    ...plain,
+    from: ['SCHEDULED', 'PENDING', 'BLOCKED', 'RETRYING'],
+    to: ['SCHEDULED', 'PENDING', 'BLOCKED', 'RETRYING'],
+    by: ['api'],
+    doc: 'Other fields were edited; it stays in its state, and enters another lane if queue or priority changed.',
   },
   succeed: {
     ...fromRunning,

@@ -46,6 +46,8 @@ export const limits = {
   apiKeysMaxCount: 1_000,
   /** Default; an operator can set it. */
   cronTasksMaxPerTenant: 1_000_000,
+  /** Items of a page of runs, which have whole errors with their stacks. */
+  runsMaxItems: 100,
   /** Levels of arrays and objects in a body, the payload included. */
   jsonMaxDepth: 100,
   /** Keys and values in a body, together: what a node may have to look at before it answers others again. */

@@ -1,4 +1,7 @@
 import type { Backoff, Caller, ErrorCode, Jitter, Priority, Scope, TaskStatus, TenantScope, Uuid } from '@duly/domain'
+import type { RunRecord, TaskEdit, TaskFilters, TaskSummary } from './model-lists.js'
+
+export type * from './model-lists.js'
 
 /** JSON as text, exactly as the client wrote it: validated once, stored and given out without being parsed again. */
 export type JsonText = string
@@ -144,7 +147,7 @@ export interface PageRequest {
 
 export interface Page<T> {
   readonly items: readonly T[]
-  /** The key behind which the next page begins; null: this is the last one. */
+  /** The key behind which the next page begins; null: this is the last one. A short or empty page may have one. */
   readonly next: string | null
 }
 
@@ -343,6 +346,12 @@ export interface Services {
     replay(id: Uuid, tenant: TenantScope, actor: Actor): Promise<TaskRecord>
     attempts(id: Uuid, tenant: TenantScope): Promise<readonly AttemptRecord[]>
     events(id: Uuid, tenant: TenantScope): Promise<readonly EventRecord[]>
+    /** Newest first, by id. A caller who is bound to a tenant gets that tenant's, and `forbidden` for another's. */
+    list(filters: TaskFilters, tenant: TenantScope, page: PageRequest): Promise<Page<TaskSummary>>
+    /** Rejects with `wrong_state` unless the task waits in a state that takes this edit. */
+    edit(id: Uuid, tenant: TenantScope, change: { readonly edit: TaskEdit; readonly actor: Actor }): Promise<TaskRecord>
+    /** The current run, then the past ones, newest first. */
+    runs(id: Uuid, tenant: TenantScope, page: PageRequest): Promise<Page<RunRecord>>
   }
   readonly queues: {
     /** By name. Of one tenant: the queues that it uses, with its own figures. */

@@ -11,6 +11,11 @@ select coalesce(o.id, u.id) as subject, concat('status: ', o.status, u.status) a
 from open_tasks o full join outcomes u on u.id = o.id
 where not exists (select from tasks t where t.id = coalesce(o.id, u.id));
 
+-- invariant: what is open and what was asked agree, also after an edit
+select o.id as subject, concat(o.queue, ' ', o.priority, ' ', o.timeout_ms, ', asked: ', t.queue, ' ', t.priority, ' ', t.timeout_ms) as detail
+from open_tasks o join tasks t on t.id = o.id
+where (o.tenant, o.queue, o.task_type, o.priority, o.timeout_ms) is distinct from (t.tenant, t.queue, t.task_type, t.priority, t.timeout_ms);
+
 -- invariant: no delayed or retrying task is past its due time
 select id as subject, concat(status, ' due ', due_at) as detail
 from open_tasks where status in ('SCHEDULED', 'RETRYING') and due_at < now() - interval '10 seconds';

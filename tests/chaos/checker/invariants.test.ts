@@ -67,6 +67,10 @@ const damages: Readonly<Record<string, readonly string[]>> = {
     'delete from tasks where id = sample(2)',
     'delete from tasks where id = sample(6)',
   ],
+  'what is open and what was asked agree, also after an edit': [
+    `update tasks set queue = 'other' where id = sample(1)`,
+    'update open_tasks set timeout_ms = 2 where id = sample(2)',
+  ],
   'no delayed or retrying task is past its due time': [`update open_tasks set due_at = ${at(-1)} where id = sample(2)`],
   'no task waits past its expiry': [`update open_tasks set expires_at = ${at(-1)} where id = sample(1)`],
   'no running task is past its deadline and grace': [`update open_tasks set wake_at = ${at(-1)} where id = sample(3)`],

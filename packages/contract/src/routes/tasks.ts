@@ -1,5 +1,6 @@
 import type { ErrorCode } from '@duly/domain'
 import { closed } from '../common.js'
+import * as lists from '../task-lists.js'
 import * as tasks from '../tasks.js'
 import { type ApiRouteGroup, apiBase } from './route.js'
 
@@ -49,6 +50,21 @@ export const taskRoutes = {
     },
     problems: [...submit, 'batch_spans_shards'],
   },
+  listTasks: {
+    method: 'GET',
+    path: `${apiBase}/tasks`,
+    tag: 'tasks',
+    summary: 'List tasks, newest first',
+    scope: 'read',
+    description:
+      'Open and finished ones together; all filters must fit. Payload, result and stack are in the record alone. A task that ' +
+      'fits during the whole crawl is listed exactly once, whatever comes, goes, moves or is edited meanwhile. Tenant, status, ' +
+      'workflow and cron task have indexes; for the other filters a page looks at up to 10,000 tasks, so it can be short, or ' +
+      'empty, and yet have a `next_cursor`: only null is the end.',
+    query: lists.TaskListQuery,
+    responses: { 200: { description: 'A page.', schema: lists.TaskSummaryList } },
+    problems: ['forbidden'],
+  },
   getTask: {
     ...task,
     method: 'GET',
@@ -59,6 +75,21 @@ export const taskRoutes = {
     query: tasks.TaskQuery,
     responses: { 200: { description: 'The whole record.', schema: tasks.Task } },
     problems: ['not_found'],
+  },
+  editTask: {
+    ...task,
+    method: 'PATCH',
+    path: `${apiBase}/tasks/{task_id}`,
+    summary: 'Edit a task that waits',
+    scope: 'submit',
+    description:
+      'Possible while it is SCHEDULED or PENDING; of BLOCKED and RETRYING tasks, all but `scheduled_at`. What starts after the ' +
+      'answer runs as edited. A task that enters another lane (queue, priority) joins it at its end. The idempotency key goes ' +
+      'on standing for the request that was sent first.',
+    body: tasks.EditTask,
+    bodyLimit: 'single',
+    responses: { 200: { description: 'The record as it stands now.', schema: tasks.Task } },
+    problems: ['not_found', 'wrong_state', 'unprocessable'],
   },
   cancelTask: {
     ...task,
@@ -90,6 +121,17 @@ export const taskRoutes = {
     summary: 'List the attempts of a task',
     scope: 'read',
     responses: { 200: { description: 'Oldest first.', schema: tasks.AttemptList } },
+    problems: ['not_found'],
+  },
+  listRuns: {
+    ...task,
+    method: 'GET',
+    path: `${apiBase}/tasks/{task_id}/runs`,
+    summary: 'List the runs of a task',
+    scope: 'read',
+    description: 'A run goes from the submission, or from a retry by hand, to its end. The current one comes first.',
+    query: lists.RunListQuery,
+    responses: { 200: { description: 'Newest first.', schema: lists.RunList } },
     problems: ['not_found'],
   },
   listEvents: {

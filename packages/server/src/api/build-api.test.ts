@@ -46,7 +46,7 @@ describe('problems', () => {
   it('tell a known path with another method from an unknown one', async () => {
     const api = started()
     const put = await api.call({ method: 'PUT', url: '/api/v1/tasks' })
-    expect(put).toMatchObject({ status: 405, json: { code: 'method_not_allowed' }, headers: { allow: 'POST' } })
+    expect(put).toMatchObject({ status: 405, json: { code: 'method_not_allowed' }, headers: { allow: 'POST, GET' } })
     const patch = await api.call({ method: 'PATCH', url: '/api/v1/workers/x/poll' })
     expect(patch).toMatchObject({ status: 405, headers: { allow: 'POST' } })
     expect(await api.call({ method: 'GET', url: '/openapi_json' })).toMatchObject({ status: 404 })

@@ -16,6 +16,7 @@ import { registerFleet } from './routes/fleet.js'
 import { registerKeys } from './routes/keys.js'
 import { registerQueues } from './routes/queues.js'
 import { registerSystem } from './routes/system.js'
+import { registerTaskLists } from './routes/task-lists.js'
 import { registerTasks } from './routes/tasks.js'
 import { registerWorkers } from './routes/workers.js'
 import { WaitRoom } from './wait-room.js'
@@ -58,6 +59,7 @@ export function buildApi({ services, gate, config = {}, logger, metrics }: ApiPa
   registerHttpMetrics(app, context)
   for (const register of [
     registerTasks,
+    registerTaskLists,
     registerQueues,
     registerFleet,
     registerWorkers,

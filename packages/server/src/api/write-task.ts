@@ -1,5 +1,14 @@
 import { encodeId, priorityName } from '@duly/domain'
-import type { AttemptRecord, CancelResult, EventRecord, Submitted, TaskError, TaskRecord } from '../model.js'
+import type {
+  AttemptRecord,
+  CancelResult,
+  EventRecord,
+  RunRecord,
+  Submitted,
+  TaskError,
+  TaskRecord,
+  TaskSummary,
+} from '../model.js'
 import { traceIdOf } from './traceparent.js'
 import { instant, raw, toSeconds, type Writable, type WritableObject, writeJson } from './write-json.js'
 
@@ -26,12 +35,53 @@ export function writeSubmittedBatch(tasks: readonly Submitted[]): string {
   return writeJson({ tasks: items })
 }
 
-/** The whole record of a task; payload, metadata and result as the texts that were accepted. */
-export function writeTask(task: TaskRecord): string {
-  return writeJson({ ...identityOf(task), ...timesOf(task), ...policyOf(task), ...progressOf(task), ...originOf(task) })
+/** A task as lists tell it. */
+export function summaryOf(task: TaskSummary): WritableObject {
+  const error = task.error === null ? null : { class: task.error.class, message: task.error.message }
+  return {
+    ...identityOf(task),
+    ...labelsOf(task),
+    ...timesOf(task),
+    ...policyOf(task),
+    ...progressOf(task),
+    error,
+    ...originOf(task),
+  }
 }
 
-function identityOf(task: TaskRecord): WritableObject {
+export function runOf(run: RunRecord): WritableObject {
+  return {
+    run: run.run,
+    status: run.status,
+    started_at: instant(run.startedAtMs),
+    completed_at: instant(run.completedAtMs),
+    replayed_at: instant(run.replayedAtMs),
+    last_attempt: run.lastAttempt,
+    failures: run.failures,
+    crashes: run.crashes,
+    reason: run.reason,
+    worker_id: optionalId('worker', run.workerId),
+    worker_name: run.workerName,
+    error: errorOf(run.error),
+  }
+}
+
+/** The whole record of a task; payload, metadata and result as the texts that were accepted. */
+export function writeTask(task: TaskRecord): string {
+  return writeJson({
+    ...identityOf(task),
+    payload: raw(task.payload),
+    ...labelsOf(task),
+    ...timesOf(task),
+    ...policyOf(task),
+    ...progressOf(task),
+    result: raw(task.result),
+    error: errorOf(task.error),
+    ...originOf(task),
+  })
+}
+
+function identityOf(task: TaskSummary): WritableObject {
   return {
     task_id: encodeId('task', task.id),
     status: task.status,
@@ -39,13 +89,12 @@ function identityOf(task: TaskRecord): WritableObject {
     task_type: task.taskType,
     queue: task.queue,
     priority: priorityName(task.priority),
-    payload: raw(task.payload),
-    metadata: raw(task.metadata),
-    tags: task.tags,
   }
 }
 
-function timesOf(task: TaskRecord): WritableObject {
+const labelsOf = (task: TaskSummary): WritableObject => ({ metadata: raw(task.metadata), tags: task.tags })
+
+function timesOf(task: TaskSummary): WritableObject {
   const ran = task.startedAtMs !== null && task.completedAtMs !== null
   return {
     created_at: instant(task.createdAtMs),
@@ -58,7 +107,7 @@ function timesOf(task: TaskRecord): WritableObject {
   }
 }
 
-function policyOf(task: TaskRecord): WritableObject {
+function policyOf(task: TaskSummary): WritableObject {
   return {
     max_retries: task.maxRetries,
     retry_backoff: task.backoff,
@@ -69,7 +118,7 @@ function policyOf(task: TaskRecord): WritableObject {
   }
 }
 
-function progressOf(task: TaskRecord): WritableObject {
+function progressOf(task: TaskSummary): WritableObject {
   return {
     attempts: task.attempts,
     failures: task.failures,
@@ -78,13 +127,11 @@ function progressOf(task: TaskRecord): WritableObject {
     reason: task.reason,
     worker_id: optionalId('worker', task.workerId),
     worker_name: task.workerName,
-    result: raw(task.result),
-    error: errorOf(task.error),
     progress: task.progress === null ? null : { percent: task.progress.percent, note: task.progress.note },
   }
 }
 
-function originOf(task: TaskRecord): WritableObject {
+function originOf(task: TaskSummary): WritableObject {
   return {
     idempotency_key: task.idempotencyKey,
     concurrency_key: task.concurrencyKey,

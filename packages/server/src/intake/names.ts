@@ -19,15 +19,21 @@ export class Names {
   }
 
   /** Rejects with `unprocessable` when a name is new and the deployment has as many as it may. */
-  async ensure(tasks: readonly NewTask[]): Promise<void> {
-    const queues = fresh(
+  ensure(tasks: readonly NewTask[]): Promise<void> {
+    return this.#ensure(
       tasks.map((task) => task.queue),
-      this.#queues,
-    )
-    const types = fresh(
       tasks.map((task) => task.taskType),
-      this.#types,
     )
+  }
+
+  /** The same for the queue that a task is moved to. */
+  ensureQueue(queue: string): Promise<void> {
+    return this.#ensure([queue], [])
+  }
+
+  async #ensure(queueNames: readonly string[], typeNames: readonly string[]): Promise<void> {
+    const queues = fresh(queueNames, this.#queues)
+    const types = fresh(typeNames, this.#types)
     if (queues.length === 0 && types.length === 0) return
     const known = await this.#store.registerNames(queues, types, this.#limit)
     for (const queue of known.queues) this.#queues.add(queue)

@@ -4,6 +4,7 @@ import { type AttemptListener, readyLanes } from '../dispatch/attempts.js'
 import type { Dispatcher } from '../dispatch/dispatcher.js'
 import type { TakenTask } from '../queue/port.js'
 import type { Landed } from '../store/attempt-store.js'
+import type { EditedTask } from '../store/edit-store.js'
 import type { MintedTask, PlacedTask } from '../store/intake-store.js'
 import type { DueTimer, Promoted } from '../store/timer-store.js'
 import type { Waiters } from '../tasks/waiters.js'
@@ -78,6 +79,13 @@ export class Observers implements AttemptListener {
       }
     }
     this.#ready(lanes)
+  }
+
+  /** An edited task: its lane has work now, or its timer is another one. */
+  edited = (task: EditedTask): void => {
+    if (task.status === 'PENDING') this.#ready([task])
+    if (task.wakeAtMs !== null && task.status === 'SCHEDULED')
+      this.#parts.addTimer({ ...task, wakeAtMs: task.wakeAtMs })
   }
 
   promoted = (tasks: readonly Promoted[]): void => {

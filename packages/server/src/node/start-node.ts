@@ -227,9 +227,10 @@ export function assemble(
     onLost: (tasks) => metrics.leasesLost(tasks),
     onTimedOut: (taskType) => metrics.taskTimedOut(taskType),
   })
+  const names = new Names(stores.intake, { limit: limits.queuesMaxCount })
   const intake = new Intake({
     committer: new Committer({ database, store: stores.intake, chunkRows: 500, chunkBytes: 8 * 1024 * 1024 }),
-    names: new Names(stores.intake, { limit: limits.queuesMaxCount }),
+    names,
     minter,
     partitions: config.partitions,
     clock,
@@ -240,7 +241,11 @@ export function assemble(
   })
   const tasks = new Tasks({
     store: stores.tasks,
+    edits: stores.edits,
+    lists: stores.lists,
     waiters,
+    ensureQueue: (queue) => names.ensureQueue(queue),
+    onEdited: observers.edited,
     onReady: observers.ready,
     onFinished: (id) => observers.ended([id]),
     onCancelRequested: (session) => {

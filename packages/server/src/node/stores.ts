@@ -1,9 +1,11 @@
 import { PostgresReadyQueue } from '../queue/postgres/ready-queue.js'
 import { AttemptStore } from '../store/attempt-store.js'
 import type { Database } from '../store/database.js'
+import { EditStore } from '../store/edit-store.js'
 import { FleetStore } from '../store/fleet-store.js'
 import { IntakeStore } from '../store/intake-store.js'
 import { KeyStore } from '../store/key-store.js'
+import { ListStore } from '../store/list-store.js'
 import { ProgressStore } from '../store/progress-store.js'
 import { PurgeStore } from '../store/purge-store.js'
 import { QueueStore } from '../store/queue-store.js'
@@ -39,6 +41,8 @@ export function makeStores(database: Database, options: { nodeNumber: number; gr
     queue: new PostgresReadyQueue(database, { slot: slot(writerSlots.claims), graceMs }),
     attempts: new AttemptStore(database, { slot: slot(writerSlots.attempts) }),
     timers: new TimerStore(database, { slot: slot(writerSlots.timers), graceMs }),
+    edits: new EditStore(database, { slot: slot(writerSlots.tasks) }),
+    lists: new ListStore(database),
     tasks: new TaskStore(database, { slot: slot(writerSlots.tasks), graceMs }),
     progress: new ProgressStore(database),
     fleet: new FleetStore(database),

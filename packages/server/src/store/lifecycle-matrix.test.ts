@@ -83,6 +83,11 @@ const steps: Partial<
       ),
     step: ({ id }) => node.stores.timers.expire([id]),
   },
+  reschedule: {
+    step: ({ id }) =>
+      node.stores.edits.edit(id, null, { edit: { scheduledAtMs: Date.now() + 3_600_000 }, actor: 'api:tester' }),
+  },
+  edit: { step: ({ id }) => node.stores.edits.edit(id, null, { edit: { priority: 1 }, actor: 'api:tester' }) },
   replay: { step: ({ id }) => node.stores.tasks.replay(id, null, 'api:tester') },
 }
 
@@ -133,6 +138,12 @@ const landings: Record<string, string> = {
   'expire SCHEDULED': 'CANCELLED attempt=0 snoozes=1 | 1 snoozed | expire SCHEDULED>CANCELLED @- timer',
   'expire PENDING': 'CANCELLED attempt=0 releases=1 | 1 released | expire PENDING>CANCELLED @- timer',
   'expire BLOCKED': 'CANCELLED attempt=0 snoozes=1 | 1 snoozed | expire BLOCKED>CANCELLED @- timer',
+  'reschedule SCHEDULED': 'SCHEDULED snoozes=1 | 1 snoozed | reschedule SCHEDULED>SCHEDULED @- api',
+  'reschedule PENDING': 'SCHEDULED releases=1 | 1 released | reschedule PENDING>SCHEDULED @- api',
+  'edit SCHEDULED': 'SCHEDULED snoozes=1 | 1 snoozed | edit SCHEDULED>SCHEDULED @- api',
+  'edit PENDING': 'PENDING releases=1 | 1 released | edit PENDING>PENDING @- api',
+  'edit BLOCKED': 'BLOCKED snoozes=1 | 1 snoozed | edit BLOCKED>BLOCKED @- api',
+  'edit RETRYING': 'RETRYING failures=1 | 1 failed | edit RETRYING>RETRYING @- api',
   'replay FAILED': 'PENDING run=2 | 1 failed | replay FAILED>PENDING @- api',
   'replay DEAD': 'PENDING run=2 | 1 failed | replay DEAD>PENDING @- api',
   'replay CANCELLED': 'PENDING run=2 | 1 cancelled | replay CANCELLED>PENDING @- api',

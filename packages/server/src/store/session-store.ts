@@ -97,7 +97,7 @@ cross join lateral (select h.* from open_tasks h where h.session = i.session off
 }
 
 /** Grants that the worker has not acknowledged, once more, with the same lease and a fresh deadline. */
-const repeat: Statement = {
+export const repeat: Statement = {
   name: 'repeat_grants',
   text: `
 with c as materialized (

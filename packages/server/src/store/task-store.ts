@@ -1,43 +1,27 @@
 import { type Lane, partitionOf, statusGuard, type TaskStatus, type TenantScope, type Uuid } from '@duly/domain'
-import type { AttemptRecord, TaskRecord } from '../model.js'
+import type { AttemptRecord, RunRecord, TaskRecord } from '../model.js'
 import type { Database, Statement } from './database.js'
 import { uuidArray } from './params.js'
+import {
+  type ErrorColumns,
+  errorOf,
+  ms,
+  type ProgressColumns,
+  progressOf,
+  summaryColumns,
+  summaryJoins,
+} from './record-sql.js'
 import { ofTenant } from './tenant-scope.js'
 import { readTrail, type TrailFacts } from './trail-store.js'
-
-const ms = (expression: string, name: string) => `date_part('epoch', ${expression}) * 1000 as "${name}"`
 
 /** One task as a row, wherever it stands. */
 const read: Statement = {
   name: 'read_task',
   text: `
-select t.id, coalesce(u.status, o.status) as status, t.tenant, t.task_type as "taskType", t.queue, t.priority, t.payload,
-  t.metadata, t.tags, ${ms('t.created_at', 'createdAtMs')}, ${ms('t.scheduled_at', 'scheduledAtMs')},
-  ${ms('o.due_at', 'dueAtMs')}, ${ms('t.expires_at', 'expiresAtMs')},
-  ${ms('coalesce(u.started_at, o.started_at)', 'startedAtMs')}, ${ms('u.completed_at', 'completedAtMs')},
-  t.max_retries as "maxRetries", t.retry_backoff as backoff, t.retry_jitter as jitter,
-  t.retry_delay_ms::float8 as "retryDelayMs", t.retry_max_delay_ms::float8 as "retryMaxDelayMs",
-  t.timeout_ms::float8 as "timeoutMs",
-  (coalesce(u.attempt, o.attempt) - (select count(*) from failed_attempts n
-    where n.task_id = t.id and n.outcome = 'undelivered'))::integer as attempts,
-  coalesce(u.failures, o.failures) as failures, coalesce(u.crashes, o.crashes) as crashes,
-  coalesce(o.cancel_requested_at is not null, false) as "cancelRequested", coalesce(u.reason, o.cancel_reason) as reason,
-  coalesce(u.session, o.session) as "workerId", coalesce(u.worker_name, w.name) as "workerName",
+select ${summaryColumns}, t.payload, coalesce(u.error_stack, f.error_stack) as "errorStack",
   case when t.result_ttl_ms is null or u.completed_at + t.result_ttl_ms * interval '1 millisecond' > now()
-    then u.result end as result,
-  coalesce(u.error_class, f.error_class) as "errorClass", coalesce(u.error_message, f.error_message) as "errorMessage",
-  coalesce(u.error_stack, f.error_stack) as "errorStack",
-  t.idempotency_key as "idempotencyKey", t.concurrency_key as "concurrencyKey", t.workflow_id as "workflowId",
-  t.cron_id as "cronId", t.traceparent, p.percent, p.note
-from tasks t
-left join outcomes u on u.id = t.id
-left join open_tasks o on o.id = t.id
-left join worker_sessions w on w.id = o.session
-left join task_progress p on p.task_id = t.id
-left join lateral (
-  select a.error_class, a.error_message, a.error_stack from failed_attempts a
-  where a.task_id = t.id and u.id is null and a.run = o.run and a.error_class is not null
-  order by a.attempt desc limit 1) f on true
+    then u.result end as result
+from tasks t ${summaryJoins}
 where t.id = $1 and ${ofTenant('t.tenant', '$2')}`,
 }
 
@@ -157,14 +141,27 @@ select a.* from (
 order by a.attempt limit $2`,
 }
 
-interface ErrorColumns {
-  readonly errorClass: string | null
-  readonly errorMessage: string | null
-  readonly errorStack: string | null
+/** The current run, and what replays archived. */
+const runs: Statement = {
+  name: 'read_runs',
+  text: `
+select r.* from (
+  select coalesce(u.run, o.run) as run, coalesce(u.status, o.status) as status,
+    ${ms('coalesce(u.started_at, o.started_at)', 'startedAtMs')}, ${ms('u.completed_at', 'completedAtMs')},
+    null::float8 as "replayedAtMs", coalesce(u.attempt, o.attempt) as "lastAttempt",
+    coalesce(u.failures, o.failures) as failures, coalesce(u.crashes, o.crashes) as crashes,
+    coalesce(u.reason, o.cancel_reason) as reason, coalesce(u.session, o.session) as "workerId",
+    coalesce(u.worker_name, w.name) as "workerName", u.error_class as "errorClass", u.error_message as "errorMessage",
+    u.error_stack as "errorStack"
+  from tasks t left join outcomes u on u.id = t.id left join open_tasks o on o.id = t.id
+  left join worker_sessions w on w.id = o.session where t.id = $1
+  union all
+  select a.run, a.status, ${ms('a.started_at', 's')}, ${ms('a.completed_at', 'c')}, ${ms('a.archived_at', 'a')}, a.attempt,
+    a.failures, a.crashes, a.reason, a.session, a.worker_name, a.error_class, a.error_message, a.error_stack
+  from runs a where a.task_id = $1 and a.run < coalesce($2::integer, 2147483647)
+) r
+where r.run < coalesce($2::integer, 2147483647) order by r.run desc limit $3::integer`,
 }
-
-const errorOf = ({ errorClass, errorMessage, errorStack }: ErrorColumns) =>
-  errorClass === null ? null : { class: errorClass, message: errorMessage ?? '', stack: errorStack }
 
 /** The most attempts and written events that one answer looks at; only replays can lead beyond it. */
 const historyLimit = 10_000
@@ -189,7 +186,8 @@ export class TaskStore {
 
   async read(id: Uuid, tenant: TenantScope): Promise<TaskRecord | null> {
     type RecordRow = Omit<TaskRecord, 'error' | 'progress' | 'tags'> &
-      ErrorColumns & { tags: string[] | null; percent: number | null; note: string | null }
+      ErrorColumns &
+      ProgressColumns & { tags: string[] | null }
     const [row] = await this.#database.query<RecordRow>(read, [id, tenant])
     if (!row) return null
     const { errorClass, errorMessage, errorStack, percent, note, tags, ...record } = row
@@ -197,7 +195,7 @@ export class TaskStore {
       ...record,
       tags: tags ?? [],
       error: errorOf({ errorClass, errorMessage, errorStack }),
-      progress: percent === null ? null : { percent, note },
+      progress: progressOf({ percent, note }),
     }
   }
 
@@ -242,6 +240,15 @@ export class TaskStore {
 
   async attempts(id: Uuid): Promise<AttemptRecord[]> {
     const rows = await this.#database.query<Omit<AttemptRecord, 'error'> & ErrorColumns>(attempts, [id, historyLimit])
+    return rows.map(({ errorClass, errorMessage, errorStack, ...row }) => ({
+      ...row,
+      error: errorOf({ errorClass, errorMessage, errorStack }),
+    }))
+  }
+
+  /** The newest of the runs whose numbers are smaller than `before` (null: of all). */
+  async runs(id: Uuid, { before, limit }: { before: number | null; limit: number }): Promise<RunRecord[]> {
+    const rows = await this.#database.query<Omit<RunRecord, 'error'> & ErrorColumns>(runs, [id, before, limit])
     return rows.map(({ errorClass, errorMessage, errorStack, ...row }) => ({
       ...row,
       error: errorOf({ errorClass, errorMessage, errorStack }),

@@ -108,15 +108,15 @@ describe('promotion straight to a waiting worker', () => {
     await passDue(node, id)
     return id
   }
-  const handTo = async (id: string, session: string) =>
-    node.stores.timers.promote([{ id, handoff: { session, token: randomToken() } }])
+  const handTo = async (id: string, session: string, queue: string) =>
+    node.stores.timers.promote([{ id, handoff: { session, token: randomToken(), queue } }])
 
   test.each(['SCHEDULED', 'RETRYING'])('from %s is a claim: attempt, lease, deadline and grant', async (from) => {
     const life = await startLife(node)
     await say(node, life, from === 'RETRYING' ? words.retry : words.snooze)
     await passDue(node, life.id)
     const worker = await node.worker()
-    const { handedOff, ready } = await handTo(life.id, worker.row.id)
+    const { handedOff, ready } = await handTo(life.id, worker.row.id, life.queue)
     expect(ready).toEqual([])
     expect(handedOff).toMatchObject([{ id: life.id, attempt: 2, session: worker.row.id, grant: 1, payload: '{"n":1}' }])
     const [task] = handedOff
@@ -131,6 +131,12 @@ describe('promotion straight to a waiting worker', () => {
       node.query('update worker_sessions set ended_at = now() where id = $1', [session]),
     'a draining session': (session) =>
       node.query('update worker_sessions set draining = true where id = $1', [session]),
+    'a task that was moved to another queue': (_, queue) =>
+      node.query(
+        `with moved as (update tasks set queue = queue || '-2' where queue = $1)
+         update open_tasks set queue = queue || '-2' where queue = $1`,
+        [queue],
+      ),
     'a paused queue': (_, queue) => node.query('update queues set paused = true where name = $1', [queue]),
   }
   test.each(Object.keys(refusals))('is refused for %s: the task is ready for others', async (what) => {
@@ -138,7 +144,7 @@ describe('promotion straight to a waiting worker', () => {
     const id = await dueTask(queue)
     const worker = await node.worker()
     await refusals[what]?.(worker.row.id, queue)
-    expect(await handTo(id, worker.row.id)).toMatchObject({ ready: [{ id, queue }], handedOff: [] })
+    expect(await handTo(id, worker.row.id, queue)).toMatchObject({ ready: [{ id }], handedOff: [] })
     expect(await openRow(node, id)).toMatchObject({ status: 'PENDING', attempt: 0, session: null })
   })
 
@@ -147,7 +153,7 @@ describe('promotion straight to a waiting worker', () => {
     const workers = await Promise.all([1, 2].map(() => node.worker()))
     const wanted = ids.map((id, n) => ({
       id,
-      handoff: n < 4 ? { session: workers[n % 2]?.row.id ?? '', token: BigInt(n + 1) } : null,
+      handoff: n < 4 ? { session: workers[n % 2]?.row.id ?? '', token: BigInt(n + 1), queue: 'several' } : null,
     }))
     const { handedOff, ready } = await node.stores.timers.promote(wanted)
     const got = new Map(handedOff.map(({ id, session, token }) => [id, `${session} ${token}`]))

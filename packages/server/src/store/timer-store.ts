@@ -3,7 +3,7 @@ import type { TakenTask } from '../queue/port.js'
 import { grantTo, takenColumns, takenJoins } from '../queue/postgres/claim-sql.js'
 import { type TakenRow, takenFromRow } from '../queue/postgres/ready-queue.js'
 import { byKey, type Database, type Statement } from './database.js'
-import { bigintArray, int2Array, uuidArray } from './params.js'
+import { bigintArray, int2Array, textArray, uuidArray } from './params.js'
 
 /** A timer that is due now or soon: a hint, the store decides again when it is acted on. */
 export interface DueTimer {
@@ -51,15 +51,16 @@ order by o.wake_at limit $4`,
 
 /**
  * Promotes what is due: to PENDING, or, when a session is named for it, straight to RUNNING with that worker's lease (the
- * hand-off tests pause, expiry and the live session as a claim does). Rows that others hold are skipped: they promote them.
+ * hand-off tests pause, expiry and the live session as a claim does, and that the task is in the queue still for which the
+ * worker was chosen). Rows that others hold are skipped: they promote them.
  */
-const promote: Statement = {
+export const promote: Statement = {
   name: 'promote',
   text: `
 with due as materialized (
-  select o.id, i.token,
-    case when not exists (select 1 from queues q where q.name = o.queue and q.paused) then i.session end as session
-  from unnest($1::uuid[], $2::uuid[], $3::bigint[]) as i (id, session, token)
+  select o.id, i.token, case when o.queue = i.queue
+    and not exists (select 1 from queues q where q.name = o.queue and q.paused) then i.session end as session
+  from unnest($1::uuid[], $2::uuid[], $3::bigint[], $6::text[]) as i (id, session, token, queue)
   cross join lateral (
     select o.id, o.queue from open_tasks o
     where o.id = i.id and ${statusGuard('promote', 'o.status')} and o.due_at <= now()
@@ -136,7 +137,7 @@ select id from gone`,
 /** A promotion: the task, and the waiting worker that shall get it at once. */
 export interface Promotion {
   readonly id: Uuid
-  readonly handoff: { readonly session: Uuid; readonly token: bigint } | null
+  readonly handoff: { readonly session: Uuid; readonly token: bigint; readonly queue: string } | null
 }
 
 export interface PromoteResult {
@@ -173,6 +174,7 @@ export class TimerStore {
       bigintArray(promotions.map((p) => p.handoff?.token ?? null)),
       this.#graceMs,
       this.#slot,
+      textArray(promotions.map((p) => p.handoff?.queue ?? null)),
     ])
     const ready: Promoted[] = []
     const handedOff: TakenTask[] = []

@@ -11,6 +11,11 @@ export interface Claimed {
   readonly dueAtMs: number | null
 }
 
+/** A transition that was written down; of a reschedule the `scheduled_at` that it replaced. */
+export interface WrittenEvent extends EventRecord {
+  readonly previousAtMs: number | null
+}
+
 /** What the store keeps of a task's way, of one snapshot: timestamps, and the transitions that were written down. */
 export interface TrailFacts {
   readonly status: TaskStatus
@@ -21,7 +26,7 @@ export interface TrailFacts {
   /** In the order of their numbers. */
   readonly claims: readonly Claimed[]
   /** In the order in which they were written. */
-  readonly written: readonly EventRecord[]
+  readonly written: readonly WrittenEvent[]
   readonly success: { readonly atMs: number; readonly attempt: number; readonly session: Uuid } | null
 }
 
@@ -45,7 +50,7 @@ select coalesce(u.status, o.status) as status,
       order by 1 limit $2
     ) c) as claims,
   (select coalesce(json_agg(json_build_object('at', ${ms('e.at')}, 'transition', e.transition, 'fromStatus', e.from_status,
-      'toStatus', e.to_status, 'attempt', e.attempt, 'actor', e.actor, 'reason', e.reason) order by e.event_id), '[]')
+      'toStatus', e.to_status, 'attempt', e.attempt, 'actor', e.actor, 'reason', e.reason, 'previousAtMs', ${ms('e.previous_at')}) order by e.event_id), '[]')
     from (select * from task_events e where e.task_id = t.id order by e.event_id limit $2) e) as written,
   case when u.status = 'SUCCEEDED' then json_build_object('atMs', ${ms('u.completed_at')}, 'attempt', u.attempt,
     'session', u.session) end as success

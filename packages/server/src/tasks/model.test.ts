@@ -51,7 +51,7 @@ class Walk {
 
   #step(): Promise<void> {
     const step = this.#random.weighted({
-      ...{ submit: 3, claim: 10, report: 10, lateReport: 3, cancel: 3, replay: 4 },
+      ...{ submit: 3, claim: 10, report: 10, lateReport: 3, cancel: 3, replay: 4, edit: 6 },
       ...{ promote: 5, beat: 1, die: 2, deadline: 2, watch: 1 },
     })
     const random = this.#random
@@ -65,6 +65,7 @@ class Walk {
     if (step === 'lateReport') return this.#report(task, random.integer(1, Math.max(1, task.attempt)))
     if (step === 'promote') return this.#promote(task)
     if (step === 'deadline') return this.#deadline(task)
+    if (step === 'edit') return this.#edit(task)
     return this.#ask(step, task)
   }
 
@@ -93,6 +94,7 @@ class Walk {
       const task = this.#tasks.find(({ id }) => id === lease.id)
       if (!task) throw new Error('a strange task was claimed')
       expect(ready).toContain(task)
+      expect(lease.payload).toBe(task.payload)
       model.claim(task, number)
       this.#leases.set(`${task.id} ${task.attempt}`, encodeLease(lease))
     }
@@ -121,6 +123,20 @@ class Walk {
       () => false,
     )
     expect(isDone).toBe(what === 'cancel' ? model.cancel(task) : model.replay(task))
+  }
+
+  async #edit(task: model.ModelTask): Promise<void> {
+    const due = this.#random.pick(['stays', 'stays', 'now', 'later'] as const)
+    const edit = { payload: `{"n":${this.#random.integer(2, 99)}}`, maxRetries: this.#random.integer(0, 2), due }
+    this.log.push(`edit task ${this.#nameOf(task)}: ${JSON.stringify(edit)}`)
+    const when = { stays: {}, now: { scheduledAtMs: null }, later: { scheduledAtMs: Date.now() + 3_600_000 } }[due]
+    const { payload, maxRetries } = edit
+    const change = { edit: { payload, maxRetries, ...when }, actor: { kind: 'api' as const } }
+    const isDone = await node.tasks.edit(task.id, null, change).then(
+      () => true,
+      () => false,
+    )
+    expect(isDone).toBe(model.edit(task, edit))
   }
 
   async #promote(task: model.ModelTask): Promise<void> {

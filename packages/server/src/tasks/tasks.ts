@@ -1,12 +1,32 @@
 import { allowedFrom, DulyError, isOpen, type Lane, type TenantScope, type Uuid } from '@duly/domain'
-import type { Actor, AttemptRecord, CancelResult, EventRecord, TaskRecord, WaitRequest } from '../model.js'
+import type {
+  Actor,
+  AttemptRecord,
+  CancelResult,
+  EventRecord,
+  Page,
+  PageRequest,
+  RunRecord,
+  TaskEdit,
+  TaskFilters,
+  TaskRecord,
+  TaskSummary,
+  WaitRequest,
+} from '../model.js'
+import type { EditedTask, EditStore } from '../store/edit-store.js'
+import type { ListStore } from '../store/list-store.js'
 import type { TaskStore } from '../store/task-store.js'
 import { trailOf } from './trail.js'
 import type { Waiters } from './waiters.js'
 
 export interface TasksOptions {
   readonly store: TaskStore
+  readonly edits: EditStore
+  readonly lists: ListStore
   readonly waiters: Waiters
+  /** Makes a queue exist; rejects with `unprocessable` when the deployment has as many as it may. */
+  readonly ensureQueue: (queue: string) => Promise<void>
+  readonly onEdited: (task: EditedTask) => void
   readonly onReady: (lane: Lane) => void
   readonly onFinished: (id: Uuid) => void
   /** A running attempt of this session was marked: its worker must be told at once. */
@@ -16,7 +36,7 @@ export interface TasksOptions {
 /** A task can change hands between two looks; each try looks anew. */
 const maxTries = 20
 
-/** Single tasks: what they are, and what the API does to them. Another tenant's are as if they did not exist. */
+/** Tasks: what they are, and what the API does to them. Another tenant's are as if they did not exist. */
 export class Tasks {
   readonly #options: TasksOptions
 
@@ -64,11 +84,28 @@ export class Tasks {
       const { status, cancelRequested, completedAtMs } = standing
       if (cancelRequested) return { id, status, cancelRequested, cancelledAtMs: null }
       if (status === 'CANCELLED') return { id, status, cancelRequested: false, cancelledAtMs: completedAtMs }
-      if (!isOpen(status)) throw wrongState('cancelled', status)
+      if (!isOpen(status)) throw wrongState('cancel', status)
     }
-    throw new DulyError('store_unavailable', 'The task changed its state each time it was looked at; try again.', {
-      retryAfterSeconds: 1,
-    })
+    throw restless()
+  }
+
+  /** Edits a task that waits. What starts after this has resolved runs as edited. */
+  async edit(id: Uuid, tenant: TenantScope, change: { edit: TaskEdit; actor: Actor }): Promise<TaskRecord> {
+    const { edits, store } = this.#options
+    const { queue, scheduledAtMs } = change.edit
+    const transition = scheduledAtMs === undefined ? 'edit' : 'reschedule'
+    for (let attempt = 0; attempt < maxTries; attempt++) {
+      const standing = await store.standing(id, tenant)
+      if (!standing) throw notFound()
+      if (!allowedFrom(transition).includes(standing.status)) throw wrongState(transition, standing.status)
+      // only for a task that is there: a refused edit leaves no queue behind
+      if (queue !== undefined) await this.#options.ensureQueue(queue)
+      const edited = await edits.edit(id, tenant, { edit: change.edit, actor: actorName(change.actor) })
+      if (!edited) continue
+      this.#options.onEdited(edited)
+      return this.get(id, tenant)
+    }
+    throw restless()
   }
 
   /** Runs a finished task again, with its retries restored, under the same id. */
@@ -77,7 +114,7 @@ export class Tasks {
     const lane = await store.replay(id, tenant, actorName(actor))
     if (!lane) {
       const standing = await store.standing(id, tenant)
-      throw standing ? wrongState('retried', standing.status) : notFound()
+      throw standing ? wrongState('replay', standing.status) : notFound()
     }
     this.#options.onReady(lane)
     return this.get(id, tenant)
@@ -95,6 +132,23 @@ export class Tasks {
     return trailOf(facts)
   }
 
+  /** Newest first, behind the task `after`. A caller who is bound to a tenant gets that tenant's, and is refused another's. */
+  async list(filters: TaskFilters, tenant: TenantScope, page: PageRequest): Promise<Page<TaskSummary>> {
+    if (tenant !== null && filters.tenant !== null && filters.tenant !== tenant) {
+      throw new DulyError('forbidden', `tenant_id names another tenant than ${tenant}, which this key is bound to.`)
+    }
+    return this.#options.lists.page(tenant === null ? filters : { ...filters, tenant }, page)
+  }
+
+  /** The current run first, then those that a replay took back; behind the run numbered `after`. */
+  async runs(id: Uuid, tenant: TenantScope, { after, limit }: PageRequest): Promise<Page<RunRecord>> {
+    await this.#exists(id, tenant)
+    const before = after === null ? null : Number(after)
+    const found = await this.#options.store.runs(id, { before, limit: limit + 1 })
+    const items = found.slice(0, limit)
+    return { items, next: found.length > limit ? String(items.at(-1)?.run) : null }
+  }
+
   async #exists(id: Uuid, tenant: TenantScope): Promise<void> {
     if (!(await this.#options.store.standing(id, tenant))) throw notFound()
   }
@@ -105,8 +159,21 @@ export const actorName = ({ kind, name }: Actor): string => (name === undefined 
 
 const notFound = (): DulyError => new DulyError('not_found', 'There is no such task.')
 
-function wrongState(what: 'cancelled' | 'retried', status: string): DulyError {
-  const from = allowedFrom(what === 'cancelled' ? 'cancel' : 'replay').join(', ')
-  const also = what === 'cancelled' ? ' or RUNNING' : ''
-  return new DulyError('wrong_state', `The task is ${status}; it can be ${what} when it is ${from}${also}.`)
+/** What a refused transition is called, and from where it leads. */
+const refusals = {
+  cancel: 'it can be cancelled',
+  replay: 'it can be retried',
+  edit: 'it can be edited',
+  reschedule: 'its scheduled_at can be edited',
+} as const
+
+function wrongState(transition: keyof typeof refusals, status: string): DulyError {
+  const from = allowedFrom(transition).join(', ')
+  const also = transition === 'cancel' ? ' or RUNNING' : ''
+  return new DulyError('wrong_state', `The task is ${status}; ${refusals[transition]} when it is ${from}${also}.`)
 }
+
+const restless = (): DulyError =>
+  new DulyError('store_unavailable', 'The task changed its state each time it was looked at; try again.', {
+    retryAfterSeconds: 1,
+  })

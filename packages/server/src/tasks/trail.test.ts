@@ -78,7 +78,7 @@ describe('the trail of a task that', () => {
       .poll(async () => {
         await node.stores.timers.promote([
           { id: plain.id, handoff: null },
-          { id: handed.id, handoff: { session, token: randomToken() } },
+          { id: handed.id, handoff: { session, token: randomToken(), queue } },
         ])
         return (await openRow(node, handed.id))?.status
       })

@@ -10,13 +10,23 @@ import type { Claimed, TrailFacts } from '../store/trail-store.js'
 export function trailOf(facts: TrailFacts): EventRecord[] {
   const steps = inOrder(facts)
   const dueAfter = new Map(facts.claims.map(({ attempt, dueAtMs }) => [attempt, dueAtMs]))
+  const schedules = schedulesOf(facts)
+  let dueAtMs: number | null = null
   return steps.flatMap((step, place) => {
     const next = steps[place + 1]
+    if (step.transition === 'submit' || step.transition === 'reschedule') dueAtMs = schedules.shift() ?? null
+    else if (step.attempt !== null) dueAtMs = dueAfter.get(step.attempt) ?? null
     const isPromoted = waitsForTime(step.toStatus) && (next?.fromStatus ?? facts.status) === 'PENDING'
     if (!isPromoted) return [step]
-    const dueAtMs = (step.attempt === null ? facts.scheduledAtMs : dueAfter.get(step.attempt)) ?? step.at
-    return [step, promoted(step.toStatus, Math.min(dueAtMs, next?.at ?? dueAtMs))]
+    const at = dueAtMs ?? step.at
+    return [step, promoted(step.toStatus, Math.min(at, next?.at ?? at))]
   })
+}
+
+/** Each `scheduled_at` that the task had: of its submission, then of each reschedule; the last one is in its record. */
+function schedulesOf({ written, scheduledAtMs }: TrailFacts): (number | null)[] {
+  const replaced = written.flatMap((event) => (event.transition === 'reschedule' ? [event.previousAtMs] : []))
+  return [...replaced, scheduledAtMs]
 }
 
 const waitsForTime = (status: TaskStatus): boolean => status === 'SCHEDULED' || status === 'RETRYING'
@@ -43,7 +53,9 @@ function inOrder(facts: TrailFacts): EventRecord[] {
 
 const derived = { attempt: null, reason: null }
 
-function submitted({ createdAtMs, scheduledAtMs, createdBy }: TrailFacts): EventRecord {
+function submitted(facts: TrailFacts): EventRecord {
+  const { createdAtMs, createdBy } = facts
+  const [scheduledAtMs = null] = schedulesOf(facts)
   const toStatus = scheduledAtMs !== null && scheduledAtMs > createdAtMs ? 'SCHEDULED' : 'PENDING'
   return { ...derived, at: createdAtMs, transition: 'submit', fromStatus: null, toStatus, actor: createdBy }
 }

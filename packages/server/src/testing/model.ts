@@ -12,7 +12,9 @@ export interface ModelTask {
   run: number
   marked: boolean
   suspect: boolean
-  readonly maxRetries: number
+  maxRetries: number
+  /** What the last edit made of it. */
+  payload: string
   /** The model's number of the worker that runs it; null when it does not run. */
   worker: number | null
   /** Leases that were given, by attempt: the worker that got each. */
@@ -27,7 +29,8 @@ export const maxCrashes = 3
 export function newModelTask(id: Uuid, maxRetries: number, delayed: boolean): ModelTask {
   const counts = { attempt: 0, failures: 0, crashes: 0, snoozes: 0, releases: 0, run: 1 }
   const status = delayed ? 'SCHEDULED' : 'PENDING'
-  return { id, status, ...counts, marked: false, suspect: false, maxRetries, worker: null, holders: new Map() }
+  const payload = '{"n":1}'
+  return { id, status, ...counts, marked: false, suspect: false, maxRetries, payload, worker: null, holders: new Map() }
 }
 
 export function claim(task: ModelTask, worker: number): void {
@@ -79,6 +82,22 @@ export function cancel(task: ModelTask): boolean {
   if (task.status === 'RUNNING') task.marked = true
   else if (['SUCCEEDED', 'FAILED', 'DEAD'].includes(task.status)) return false
   else task.status = 'CANCELLED'
+  return true
+}
+
+/** An edit as the model sees it; `due` says that scheduled_at is edited, too. */
+export interface ModelEdit {
+  readonly payload: string
+  readonly maxRetries: number
+  readonly due: 'stays' | 'now' | 'later'
+}
+
+/** Whether it was possible. */
+export function edit(task: ModelTask, { payload, maxRetries, due }: ModelEdit): boolean {
+  const isTimed = ['SCHEDULED', 'PENDING'].includes(task.status)
+  if (!isTimed && (due !== 'stays' || !['RETRYING', 'BLOCKED'].includes(task.status))) return false
+  Object.assign(task, { payload, maxRetries })
+  if (due !== 'stays') task.status = due === 'now' ? 'PENDING' : 'SCHEDULED'
   return true
 }
 

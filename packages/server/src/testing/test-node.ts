@@ -18,6 +18,7 @@ import type { NewTask, WorkerRegistration } from '../model.js'
 import { makeStores, type Stores } from '../node/stores.js'
 import type { TakenTask } from '../queue/port.js'
 import { Database } from '../store/database.js'
+import type { EditedTask } from '../store/edit-store.js'
 import { StoreClock } from '../store/store-clock.js'
 import { Tasks } from '../tasks/tasks.js'
 import { Waiters } from '../tasks/waiters.js'
@@ -58,6 +59,8 @@ export class TestNode {
   readonly watchdog: Watchdog
   readonly intake: Intake
   readonly tasks: Tasks
+  /** What was told of edits. */
+  readonly edited: EditedTask[] = []
   /** Sessions that were to be told of a cancellation. */
   readonly toldToCancel: Uuid[] = []
 
@@ -106,15 +109,18 @@ export class TestNode {
       onLost: () => {},
       onTimedOut: () => {},
     })
+    const names = new Names(stores.intake, { limit: options.maxNames ?? 10_000 })
     this.intake = new Intake({
       ...{ minter, partitions, clock, groupSlots: stores.groupSlots, batchSlots: stores.batchSlots },
       committer: new Committer({ database: this.database, store: stores.intake, chunkRows: 500, chunkBytes: 8 << 20 }),
-      names: new Names(stores.intake, { limit: options.maxNames ?? 10_000 }),
+      names,
       reserve: options.reserve ?? (() => null),
       onCommitted: () => {},
     })
     this.tasks = new Tasks({
-      ...{ store: stores.tasks, waiters: this.waiters, onReady: () => {} },
+      ...{ store: stores.tasks, edits: stores.edits, lists: stores.lists, waiters: this.waiters, onReady: () => {} },
+      ensureQueue: (queue) => names.ensureQueue(queue),
+      onEdited: (task) => void this.edited.push(task),
       onFinished: (id) => this.waiters.finished([id]),
       onCancelRequested: (session) => void this.toldToCancel.push(session),
     })

@@ -106,11 +106,11 @@ export class Promoter {
   }
 
   async #promote(timers: readonly DueTimer[]): Promise<void> {
-    const reservations = new Map<Uuid, Reservation>()
+    const reservations = new Map<Uuid, Reservation & { readonly queue: string }>()
     for (const timer of timers) {
       const reservation = timer.suspect ? null : this.#options.reserve(timer)
       if (!reservation) continue
-      reservations.set(timer.id, reservation)
+      reservations.set(timer.id, { ...reservation, queue: timer.queue })
     }
     try {
       const result = await this.#options.store.promote(

@@ -33,10 +33,22 @@ describe('the heap of timers', () => {
   it('holds a task once, and again after it was taken', () => {
     const heap = new TimerHeap(10)
     expect(heap.add(timer('a', 5))).toBe(true)
-    expect(heap.add(timer('a', 1))).toBe(false)
+    expect(heap.add(timer('a', 5))).toBe(false)
+    expect(heap.add(timer('a', 7))).toBe(false)
+    expect(heap.size).toBe(1)
     expect(heap.takeDue(5, 10)).toHaveLength(1)
     expect(heap.add(timer('a', 9))).toBe(true)
     expect(heap.nextMs).toBe(9)
+  })
+
+  it('takes an earlier instant of a task that it holds', () => {
+    const heap = new TimerHeap(10)
+    heap.add(timer('a', 50))
+    expect(heap.add(timer('a', 10))).toBe(true)
+    expect(heap.add(timer('a', 20))).toBe(false)
+    expect(heap.takeDue(10, 10).map(({ wakeAtMs }) => wakeAtMs)).toEqual([10])
+    expect(heap.takeDue(50, 10).map(({ wakeAtMs }) => wakeAtMs)).toEqual([50])
+    expect(heap.add(timer('a', 60))).toBe(true)
   })
 
   it('says whether a timer is now the earliest, so that a sleep is cut short', () => {

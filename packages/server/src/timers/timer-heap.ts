@@ -1,11 +1,15 @@
 import type { Uuid } from '@duly/domain'
 import type { DueTimer } from '../store/timer-store.js'
 
-/** The earliest timers in memory, a bounded number of them: a binary heap by instant, each task at most once. */
+/**
+ * The earliest timers in memory, a bounded number of them: a binary heap by instant. A task that was set to an earlier instant
+ * is in it twice, for a while: what comes at the later one finds nothing to do.
+ */
 export class TimerHeap {
   readonly #limit: number
   readonly #heap: DueTimer[] = []
-  readonly #ids = new Set<Uuid>()
+  /** The earliest instant of each task in the heap. */
+  readonly #earliest = new Map<Uuid, number>()
 
   constructor(limit: number) {
     this.#limit = limit
@@ -20,10 +24,11 @@ export class TimerHeap {
     return this.#heap[0]?.wakeAtMs ?? Number.POSITIVE_INFINITY
   }
 
-  /** True when it is now the earliest. A timer that does not fit, or is there, is left to the next look at the store. */
+  /** True when it is now the earliest. A timer that does not fit, or is no earlier than known, is left to the next look at the store. */
   add(timer: DueTimer): boolean {
-    if (this.#ids.has(timer.id) || this.#heap.length >= this.#limit) return false
-    this.#ids.add(timer.id)
+    const known = this.#earliest.get(timer.id)
+    if ((known !== undefined && known <= timer.wakeAtMs) || this.#heap.length >= this.#limit) return false
+    this.#earliest.set(timer.id, timer.wakeAtMs)
     this.#heap.push(timer)
     this.#up(this.#heap.length - 1)
     return this.#heap[0] === timer
@@ -39,7 +44,7 @@ export class TimerHeap {
   #pop(): DueTimer {
     const first = this.#heap[0] as DueTimer
     const last = this.#heap.pop() as DueTimer
-    this.#ids.delete(first.id)
+    if (this.#earliest.get(first.id) === first.wakeAtMs) this.#earliest.delete(first.id)
     if (this.#heap.length > 0) {
       this.#heap[0] = last
       this.#down()

@@ -10,6 +10,8 @@ import type {
   Services,
   SessionRef,
   Submitted,
+  TaskEdit,
+  TaskFilters,
   TaskRecord,
   WaitRequest,
   WorkerFilter,
@@ -33,6 +35,8 @@ export class MemoryServices implements Services {
   readonly submitted: NewTask[] = []
   readonly reports: Report[] = []
   readonly beats: HeartbeatRequest[] = []
+  readonly listed: { readonly filters: TaskFilters; readonly page: PageRequest }[] = []
+  readonly edits: TaskEdit[] = []
   readonly tasksById = new Map<Uuid, { task: NewTask; record: TaskRecord }>()
   /** Sessions that are alive. */
   readonly sessions = new Map<Uuid, TenantScope>()
@@ -68,6 +72,27 @@ export class MemoryServices implements Services {
       const error = { class: 'SmtpError', message: 'no', stack: null }
       const base = { attempt: 1, run: 0, workerId: null, workerName: 'mailer', retryDelayMs: 1_500, error }
       return [{ ...base, startedAtMs: fixedAtMs, endedAtMs: fixedAtMs + 5, outcome: 'failed' as const }]
+    },
+    list: async (filters: TaskFilters, tenant: TenantScope, page: PageRequest) => {
+      this.#failIfTold()
+      this.listed.push({ filters, page })
+      const items = [...this.tasksById.values()]
+        .map(({ record }) => record)
+        .filter((record) => isVisible(tenant, record.tenant))
+        .slice(0, page.limit)
+      return { items, next: items.at(-1)?.id ?? null }
+    },
+    edit: async (id: Uuid, tenant: TenantScope, { edit }: { readonly edit: TaskEdit }) => {
+      this.#record(id, tenant)
+      this.edits.push(edit)
+      const { scheduledAtMs, ...change } = edit
+      return this.set(id, scheduledAtMs === undefined ? change : { ...change, scheduledAtMs })
+    },
+    runs: async (id: Uuid, tenant: TenantScope, page: PageRequest) => {
+      const { status } = this.#record(id, tenant)
+      const run = { run: 2, status, startedAtMs: null, completedAtMs: null, replayedAtMs: null, lastAttempt: 0 }
+      const rest = { failures: 0, crashes: 0, reason: null, workerId: null, workerName: null, error: null }
+      return { items: [{ ...run, ...rest }].slice(0, page.limit), next: null }
     },
     events: async (id: Uuid, tenant: TenantScope) => {
       this.#record(id, tenant)
