@@ -21,6 +21,7 @@ const settings = {
   jit: 'off',
   lock_timeout: 2_000,
   statement_timeout: 120_000,
+  vacuum_cost_delay: 2,
   idle_session_timeout: 600_000,
   tcp_keepalives_idle: 30,
   tcp_keepalives_interval: 10,

@@ -114,10 +114,12 @@ export class RewriteStore {
     return (await this.#connection.query<{ id: Uuid }>(takeChanges, [limit])).map(({ id }) => id)
   }
 
-  /** Statistics and visibility of the copies: nobody uses them yet, so it costs nobody a wait. */
+  /** Statistics and visibility of the copies: nobody uses them yet, so it costs nobody a wait, however long it takes. */
   async settle(): Promise<void> {
+    await this.#connection.script('set statement_timeout = 0')
     await this.#connection.script('vacuum (freeze, analyze) tasks_next')
     await this.#connection.script('vacuum (freeze, analyze) outcomes_next')
+    await this.#connection.script('reset statement_timeout')
   }
 
   /**

@@ -20,6 +20,7 @@ export interface RewriterOptions {
 const fewChanges = 200
 const longestBackoffMs = 5_000
 const defaultTries = 100
+const mostRounds = 100
 
 /** Some work of others held the locks all the time: the old partitions stay until the next pass. */
 export class NoChance extends Error {
@@ -75,10 +76,10 @@ export class Rewriter {
     }
   }
 
-  /** Follows the changes until few are left. */
+  /** Follows the changes until few are left; where more come than can be followed, the swap will say so. */
   async #catchUp(): Promise<void> {
     const { rewrites, batch } = this.#options
-    for (let left = batch; left > fewChanges / 2; ) {
+    for (let left = batch, round = 0; left > fewChanges / 2 && round < mostRounds; round++) {
       const changed = await rewrites.takeChanges(batch)
       await rewrites.carry(changed)
       left = changed.length
