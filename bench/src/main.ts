@@ -7,6 +7,7 @@ import { type LineResult, Run } from './lines.js'
 import { type Options, parseOptions, usage } from './options.js'
 import { profileTable, selfTimes } from './profile.js'
 import { summarise, table } from './report.js'
+import { benchRetention } from './retention.js'
 import { startStack } from './stack.js'
 
 /** What `scripts/bench.mjs` knows about where this runs. */
@@ -24,6 +25,7 @@ export async function bench(args: readonly string[], place: Place): Promise<void
     return
   }
   const options = parseOptions(args, resultsFolder)
+  if (options.retention !== null) return benchRetention(options, options.retention)
   const results: LineResult[] = []
   let postgres: Readonly<Record<string, string>> = {}
   for (let run = 1; run <= options.runs; run += 1) {

@@ -26,6 +26,8 @@ export interface Options {
   readonly seed: number
   /** Take CPU profiles of server and worker. Slows both: its rates are no results. */
   readonly profile: boolean
+  /** Tasks of the day that is removed under load in place of the lines; null: the lines. */
+  readonly retention: number | null
   /** Folder of the result; null: none is written. */
   readonly out: string | null
 }
@@ -43,6 +45,7 @@ export const usage = `Usage: npm run bench -- [options]
   --slots <n>               of the worker, default 500
   --seed <n>
   --out <folder>            default bench/results
+  --retention <n>           in place of the lines: removes a day of n tasks while --rate tasks a second run for --seconds
   --small                   only shows that it runs: a few hundred tasks, one run, no result kept
   --profile                 one run with CPU profiles; prints where the time goes
 
@@ -70,6 +73,7 @@ export function parseOptions(args: readonly string[], defaultOut: string): Optio
       slots: text,
       seed: text,
       out: text,
+      retention: text,
       small: flag,
       profile: flag,
     },
@@ -91,6 +95,7 @@ export function parseOptions(args: readonly string[], defaultOut: string): Optio
     payloadBytes: 2_048,
     seed: number('seed', 1),
     profile,
+    retention: values.retention === undefined ? null : number('retention', 0),
     out: values.out ?? (small || profile ? null : defaultOut),
   })
 }

@@ -17,6 +17,7 @@ export interface Stack {
   readonly worker: Remote<WorkerCalls>
   readonly producer: Remote<ProducerCalls>
   readonly postgresPid: number
+  readonly databaseUrl: string
   /** Starts the worker on the benchmark's queue. */
   startWorker(): Promise<void>
   stop(): Promise<void>
@@ -51,7 +52,16 @@ export async function startStack(options: Options, profiles: string | null): Pro
     const startWorker = async () => {
       await worker.call('start', { url: server.url, queue, slots: options.slots })
     }
-    return { database, server, worker, producer, postgresPid: postgres.pid, startWorker, stop }
+    return {
+      database,
+      server,
+      worker,
+      producer,
+      postgresPid: postgres.pid,
+      databaseUrl: postgres.url,
+      startWorker,
+      stop,
+    }
   } catch (error) {
     await stop()
     throw error
