@@ -9,6 +9,8 @@ export type Settings = Readonly<Record<string, string | number>>
  */
 const DEFAULTS: Settings = {
   max_connections: 100,
+  // a statement that is planned anew locks every partition and its indexes
+  max_locks_per_transaction: 256,
   shared_buffers: '128MB',
   wal_compression: 'off',
   max_wal_size: '2GB',
