@@ -4,6 +4,7 @@ import { expectSound, statusOf } from '../../testing/facts.js'
 import { claimLife, reportOf, say, startLife, words } from '../../testing/lives.js'
 import { keyed, newTask, type TestNode } from '../../testing/test-node.js'
 import { dayMs, openVirtualStore, type VirtualStore } from '../../testing/virtual-store.js'
+import { addOldTasks } from './testing/old-tasks.js'
 
 let store: VirtualStore
 let node: TestNode
@@ -216,6 +217,31 @@ test('a chore that fails stops no other one, and is made good by the next pass',
   await expect(node.tasks.get(id, null)).rejects.toMatchObject(gone)
   await store.retain()
   expect(await node.query('select 1 from worker_sessions where id = $1', [worker.row.id])).toEqual([])
+})
+
+test('a pass reads no table as a whole, whether it removes rows or rewrites a day', async () => {
+  const many = await addOldTasks(node, { succeeded: 2_000, open: 300 })
+  await store.advance(1)
+  const few = await addOldTasks(node, { succeeded: 300, open: 1_500 })
+  await node.query(
+    `insert into task_events (task_id, at, transition, to_status, actor)
+     select id, now(), 'edit', 'SCHEDULED', 'api' from unnest($1::uuid[]) as i (id)`,
+    [[...many, ...few].map(({ id }) => id)],
+  )
+  await store.advance(31)
+  const rowsRead = async () => {
+    const [row] = await node.query<{ rows: string }>(
+      `select sum(seq_tup_read)::bigint as rows from pg_stat_user_tables
+       where relname ~ '^(tasks|outcomes)_[0-9]' or relname in ('open_tasks', 'task_events', 'idempotency_keys', 'runs')`,
+    )
+    return Number(row?.rows)
+  }
+  const before = await rowsRead()
+  const { removed, swapsMs } = await store.retain({ few: 10 })
+  expect(removed.tasks).toBeGreaterThanOrEqual(2_300)
+  expect(removed.task_events).toBe(2_300)
+  expect(swapsMs.length).toBeGreaterThan(0)
+  expect((await rowsRead()) - before).toBeLessThan(100)
 })
 
 test('what is written for a task after it went is found later', async () => {
