@@ -1,7 +1,7 @@
 import type { Uuid } from '@duly/domain'
 import type { OwnConnection } from '../own-connection.js'
 
-/** The partitions of `tasks` and `outcomes` for one day, or for one month of old days. */
+/** The partitions of `tasks` and `outcomes` for one day, or for the old days of one month, all or so far. */
 export interface Part {
   /** `YYYYMMDD` or `YYYYMM`: what the tables' names end with. */
   readonly suffix: string
@@ -26,9 +26,11 @@ const readParts = {
   name: 'retention_parts',
   text: `
 with part as (
-  select p.suffix, length(p.suffix) = 6 as is_month, to_date(rpad(p.suffix, 8, '01'), 'YYYYMMDD') as first
+  select p.suffix, p.ids, length(p.suffix) = 6 as is_month, to_date(rpad(p.suffix, 8, '01'), 'YYYYMMDD') as first
   from (
-    select substr(c.relname, 7) as suffix from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    select substr(c.relname, 7) as suffix,
+      regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \\(''([^'']+)''\\) TO \\(''([^'']+)''\\)')::uuid[] as ids
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid
     where i.inhparent = 'tasks'::regclass and c.relname ~ '^tasks_[0-9]{6}([0-9]{2})?$'
   ) p
 ),
@@ -38,7 +40,7 @@ bound as (
     (date_trunc('month', p.first::timestamp) + interval '1 month')::date as month_last
   from part p
 )
-select b.suffix, duly_day_bound(b.first) as lower, duly_day_bound(b.last) as upper, to_char(b.first, 'YYYYMM') as month,
+select b.suffix, b.ids[1] as lower, b.ids[2] as upper, to_char(b.first, 'YYYYMM') as month,
   duly_day_bound(b.month_first) as "monthLower", duly_day_bound(b.month_last) as "monthUpper",
   b.is_month as "isMonth", b.last::timestamp at time zone 'UTC' <= now() - $1::integer * interval '24 hours' as "isPast",
   b.month_last::timestamp at time zone 'UTC' <= now() - greatest($1::integer, $2::integer) * interval '24 hours' as "isMonthOld",

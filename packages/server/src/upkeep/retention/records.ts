@@ -1,5 +1,4 @@
 import type { Uuid } from '@duly/domain'
-import { groupBy } from '../../base/group-by.js'
 import type { Frame } from '../../store/retention/marks.js'
 import type { Part } from '../../store/retention/parts.js'
 import type { Range } from '../../store/retention/record-store.js'
@@ -48,7 +47,7 @@ export class Records {
       })
     }
     const days = (await session.parts(frame.days)).filter(isDayOfOldMonth)
-    for (const [, parts] of groupBy(days, ({ month }) => month)) await attempt(() => this.#merge(parts, frame))
+    for (const month of new Set(days.map((day) => day.month))) await attempt(() => this.#merge(month, frame))
     for (const part of (await session.parts(frame.days)).filter(isDue))
       await attempt(() => this.#removePast(part, frame))
     await session.marks.forgetLooks()
@@ -96,19 +95,30 @@ export class Records {
     }
   }
 
-  /** The days of a month that is old as a whole become one partition; few rows are left of them. */
-  async #merge(parts: readonly Part[], frame: Frame): Promise<void> {
+  /**
+   * The days of a month that is old as a whole become one partition; few rows are left of them. Some days at a time: what the
+   * swap takes while all work waits grows with the partitions that it replaces.
+   */
+  async #merge(month: string, frame: Frame): Promise<void> {
     const { session, rewriter, onRemoved } = this.#options
-    const [first] = parts
-    if (!first) return
-    const range = { lower: first.monthLower, upper: first.monthUpper }
-    const { going } = await this.#look(range, frame)
-    const old = parts.map(({ suffix }) => suffix)
-    await rewriter.rewrite({ ...range, suffix: first.month, old, cutoff: frame.cutoff })
-    await session.marks.markDone(`look ${first.month}`)
-    onRemoved(going)
+    for (;;) {
+      const parts = (await session.parts(frame.days)).filter((part) => part.month === month && part.isMonthOld)
+      const days = parts.filter((part) => !part.isMonth)
+      const [first, last] = [days[0], days[mergedAtOnce - 1] ?? days.at(-1)]
+      if (!first || !last) break
+      const isLast = days.length <= mergedAtOnce
+      const range = { lower: first.monthLower, upper: isLast ? last.monthUpper : last.upper }
+      const { going } = await this.#look(range, frame)
+      const old = parts.filter((part) => part.isMonth || part.lower <= last.lower).map(({ suffix }) => suffix)
+      await rewriter.rewrite({ ...range, suffix: month, old, cutoff: frame.cutoff })
+      onRemoved(going)
+    }
+    await session.marks.markDone(`look ${month}`)
   }
 }
+
+/** Days that one swap makes part of their month. */
+const mergedAtOnce = 7
 
 const isDue = (part: Part): boolean => part.isPast && part.isDue
 const isDayOfOldMonth = (part: Part): boolean => part.isMonthOld && !part.isMonth

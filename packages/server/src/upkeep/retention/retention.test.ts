@@ -1,10 +1,13 @@
 import type { Uuid } from '@duly/domain'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { expectSound, statusOf } from '../../testing/facts.js'
 import { claimLife, reportOf, say, startLife, words } from '../../testing/lives.js'
 import { keyed, newTask, type TestNode } from '../../testing/test-node.js'
 import { dayMs, openVirtualStore, type VirtualStore } from '../../testing/virtual-store.js'
 import { addOldTasks } from './testing/old-tasks.js'
+
+// seconds, but for a machine that is busy with much else
+vi.setConfig({ testTimeout: 180_000 })
 
 let store: VirtualStore
 let node: TestNode
