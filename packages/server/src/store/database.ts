@@ -55,9 +55,9 @@ export const byKey = (column: string, value: string): string => `${column} = any
 export class Database {
   readonly #hot: pg.Pool
   readonly #general: pg.Pool
+  readonly #lists: pg.Pool
   /** Connections that may still be in a transaction: whoever got one of them next would work within it. */
   readonly #spoilt = new WeakSet<Connection>()
-  readonly #lists: pg.Pool
   readonly url: string
 
   constructor(options: DatabaseOptions) {
@@ -82,6 +82,90 @@ export class Database {
       // … and of one between two statements, from its first moment on; the next statement reports it
       pool.on('connect', (client) => client.on('error', () => {}))
     }
-    this.#lists = new pg.Pool({ ...shared, max: options.listConnections ?? 2, options: hotPlanner })
-    // without a listener the error of an idle connection ends the process
-    for (const pool of [this.#hot, this.#general, this.#lists]) pool.on('error', options.onError)
+  }
+
+  /** One statement on the hot path. Deadlocks and lock time-outs are tried again, at most three times. */
+  hot<R extends object = Row>(statement: Statement, values: readonly unknown[]): Promise<R[]> {
+    return run<R>(this.#hot, statement, values)
+  }
+
+  /** One statement off the hot path. */
+  query<R extends object = Row>(statement: Statement, values: readonly unknown[] = []): Promise<R[]> {
+    return run<R>(this.#general, statement, values)
+  }
+
+  /** One statement that may look at thousands of rows: on connections of its own, with the plans of the hot path. */
+  list<R extends object = Row>(statement: Statement, values: readonly unknown[]): Promise<R[]> {
+    return run<R>(this.#lists, statement, values)
+  }
+
+  /**
+   * A connection of the hot path for as long as `work` runs. An error of acquiring it means that nothing was sent
+   * (`DulyError`); errors of `work` come out as they are, for callers who must tell an unknown outcome from a refusal. When
+   * the connection broke, they do so after its server process has ended, which may have gone on with what was sent: what
+   * can be read then is final. `UnsettledOutcome` when that could not be reached.
+   */
+  async withHot<T>(work: (client: Connection) => Promise<T>): Promise<T> {
+    const client = await this.#hot.connect().catch((error: unknown) => {
+      throw asDulyError(error)
+    })
+    let broken: Error | undefined
+    try {
+      return await work(client)
+    } catch (error) {
+      if (faultKind(error) === 'unavailable') broken = error as Error
+      if (isUnknownOutcome(error)) await this.#settle(client, error)
+      throw error
+    } finally {
+      client.release(broken ?? this.#spoilt.has(client))
+    }
+  }
+
+  async #settle(client: Connection, cause: unknown): Promise<void> {
+    const pid = 'processID' in client ? client.processID : null
+    const [row] = await this.query<{ isGone: boolean }>(endBackend, [pid]).catch(() => [])
+    if (!row?.isGone) throw new UnsettledOutcome(cause)
+  }
+
+  /** Runs `work` in one transaction on the hot path. A COMMIT that the server answers with ROLLBACK has failed. */
+  async transaction<T>(work: (client: Connection) => Promise<T>): Promise<T> {
+    return this.withHot(async (client) => {
+      await client.query('begin')
+      try {
+        const value = await work(client)
+        const answer = await client.query('commit')
+        if (answer.command !== 'COMMIT') throw new Error(`COMMIT was answered with ${answer.command}`)
+        return value
+      } catch (error) {
+        if (faultKind(error) !== 'unavailable') await client.query('rollback').catch(() => this.#spoilt.add(client))
+        throw error
+      }
+    })
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#hot.end(), this.#general.end(), this.#lists.end()])
+  }
+}
+
+const attempts = 3
+
+async function run<R extends object>(pool: pg.Pool, statement: Statement, values: readonly unknown[]): Promise<R[]> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const result = await pool.query<R>({ name: statement.name, text: statement.text, values: values as unknown[] })
+      return result.rows
+    } catch (error) {
+      if (attempt < attempts && faultKind(error) === 'transient') continue
+      throw asDulyError(error)
+    }
+  }
+}
+
+/**
+ * Arrays side by side as rows, from the parameter `$first` on: `select unnest($1::uuid[]) as id, …`. In the select list they are
+ * read as they are needed; in the from clause PostgreSQL copies each array into a store of its own first (24 arrays: 17.5 µs a
+ * row against 8.3).
+ */
+export const unnested = (columns: readonly (readonly [name: string, type: string])[], first = 1): string =>
+  `select ${columns.map(([name, type], place) => `unnest($${first + place}::${type}[]) as ${name}`).join(', ')}`
