@@ -7,7 +7,7 @@ import { root } from '../repo/files.js'
 import { cleanUpLater } from '../support/clean-up.js'
 
 const START_LIMIT_MS = 60_000
-const COMMAND_LIMIT_MS = 60_000
+const COMMAND_LIMIT_MS = 150_000
 
 export interface Ran {
   readonly code: number | null
@@ -112,7 +112,7 @@ export class Job {
     }
   }
 
-  /** Waits for its end; one that takes longer than a minute is ended. */
+  /** Waits for its end; one that takes far too long is ended. */
   async result(): Promise<Ran> {
     const timer = setTimeout(this.#kill, COMMAND_LIMIT_MS)
     const code = await this.ended

@@ -11,6 +11,9 @@ const pages = filesUnder('', ['.md'])
   .map((page) => ({ path: page.path, blocks: blocksOf(page) }))
   .filter(({ blocks }) => blocks.some(({ language }) => language === 'sh' || language === 'http'))
 
+/** The README's thousand tasks alone take 20 s, by their delays. */
+const PATIENCE_MS = 180_000
+
 let playground: Playground
 beforeAll(async () => {
   playground = await Playground.start('npm start')
@@ -21,12 +24,16 @@ describe.concurrent('whoever tries everything on a page, from top to bottom', ()
     expect(pages.map(({ path }) => path)).toContain('README.md')
   })
 
-  it.each(pages)('sees what the page says: $path', async ({ blocks }) => {
-    const run = new PageRun(playground)
-    for (const block of blocks) await run.block(block)
-    await run.end()
-    expect(run.faults).toEqual([])
-  })
+  it.each(pages)(
+    'sees what the page says: $path',
+    async ({ blocks }) => {
+      const run = new PageRun(playground)
+      for (const block of blocks) await run.block(block)
+      await run.end()
+      expect(run.faults).toEqual([])
+    },
+    PATIENCE_MS,
+  )
 
   it('is told when a page is wrong', async () => {
     const text = [
