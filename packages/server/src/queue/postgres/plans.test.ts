@@ -142,6 +142,7 @@ async function prepareAll({ stores, database, sql }: StoreBench, session: Uuid):
   await stores.sessions.beat([{ session, lagMs: null, rssBytes: null }])
   await stores.sessions.held([session])
   await stores.sessions.load(session)
+  await stores.keys.find([Buffer.alloc(32)])
   await stores.sessions.repeat(session, 0)
   await stores.sessions.acknowledge([[session, 0]])
   await stores.progress.writeProgress(session, [
