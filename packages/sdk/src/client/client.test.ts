@@ -296,6 +296,24 @@ it('reads lists', async () => {
   ])
 })
 
+it('makes, lists and revokes API keys', async () => {
+  const key = { key_id: 'key-1', name: 'k', scopes: ['read'], tenant_id: null, created_at: '2026-01-01T00:00:00.000Z' }
+  const { duly, server } = await clientOf(({ method }) => {
+    if (method === 'POST') return { status: 201, body: { ...key, secret: 'duly_x' } }
+    return method === 'GET' ? { body: { items: [key], next_cursor: null } } : { status: 204 }
+  })
+  const shown = { id: 'key-1', scopes: ['read'], tenantId: null, createdAt: new Date('2026-01-01T00:00:00.000Z') }
+  const options = { name: 'k', scopes: ['read'], tenant: null, expiresAt: '2027-01-01T00:00:00Z' } as const
+  expect(await duly.keys.create(options)).toMatchObject({ ...shown, secret: 'duly_x' })
+  expect(await duly.keys.list()).toMatchObject([shown])
+  await duly.keys.revoke('key-1')
+  expect(server.calls.map(({ method, path, body }) => [method, path, body])).toEqual([
+    ['POST', '/api/v1/api-keys', { name: 'k', scopes: ['read'], tenant_id: null, expires_at: '2027-01-01T00:00:00Z' }],
+    ['GET', '/api/v1/api-keys?limit=500', {}],
+    ['DELETE', '/api/v1/api-keys/key-1', {}],
+  ])
+})
+
 it('does not let a thousand waits keep a submission from its connection', async () => {
   const { duly, server } = await clientOf(
     (call) => (call.method === 'POST' ? ACCEPTED : new Promise<Reply>(() => {})),
