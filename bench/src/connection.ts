@@ -45,12 +45,17 @@ export class Connection {
   }
 
   /** @param body ASCII */
-  post(path: string, body: string): Promise<Answer> {
-    const head = `POST ${path} HTTP/1.1\r\nHost: ${this.#host}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+  post(path: string, body: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    const head = `POST ${path} HTTP/1.1\r\nHost: ${this.#host}\r\nContent-Type: application/json\r\n${more.join('')}Content-Length: ${body.length}\r\n\r\n`
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject }
       this.#socket.write(head + body, 'latin1')
     })
+  }
+
+  close(): void {
+    this.#socket.destroy()
   }
 
   /** False once either side closed it, as a server does with one that was idle for long. */

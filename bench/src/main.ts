@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { benchAuth } from './auth.js'
 import type { Statement } from './database.js'
 import { type LineResult, Run } from './lines.js'
 import { type Options, parseOptions, usage } from './options.js'
@@ -24,6 +25,7 @@ export async function bench(args: readonly string[], place: Place): Promise<void
     console.log(usage)
     return
   }
+  if (args.includes('--auth')) return benchAuth({ rounds: 5, requests: args.includes('--small') ? 200 : 20_000 })
   const options = parseOptions(args, resultsFolder)
   if (options.retention !== null) return benchRetention(options, options.retention)
   const results: LineResult[] = []

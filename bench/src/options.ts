@@ -47,6 +47,7 @@ export const usage = `Usage: npm run bench -- [options]
   --out <folder>            default bench/results
   --retention <n>           in place of the lines: removes a day of n tasks while --rate tasks a second run for --seconds
   --small                   only shows that it runs: a few hundred tasks, one run, no result kept
+  --auth                    only what asking for API keys costs a request; no result is kept
   --profile                 one run with CPU profiles; prints where the time goes
 
 Example: npm run bench -- --line single,batch --runs 5`

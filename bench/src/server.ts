@@ -5,13 +5,16 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-const program = fileURLToPath(new URL('../../packages/duly/bin/duly.js', import.meta.url))
+/** The command line, from the build. */
+export const program = fileURLToPath(new URL('../../packages/duly/bin/duly.js', import.meta.url))
 
 export interface ServerOptions {
   readonly databaseUrl: string
   /** Holds the server's log. */
   readonly folder: string
   readonly nodeArguments: readonly string[]
+  /** It asks for no keys; true if absent. */
+  readonly isOpen?: boolean
 }
 
 /** `duly serve` in a process of its own. */
@@ -25,7 +28,7 @@ export class Server {
   }
 
   /** Resolves when it says that it is ready. */
-  static async start({ databaseUrl, folder, nodeArguments }: ServerOptions): Promise<Server> {
+  static async start({ databaseUrl, folder, nodeArguments, isOpen = true }: ServerOptions): Promise<Server> {
     const port = await freePort()
     const log = join(folder, 'server.log')
     const file = openSync(log, 'a')
@@ -36,7 +39,7 @@ export class Server {
         DULY_DATABASE_URL: databaseUrl,
         DULY_HOST: '127.0.0.1',
         DULY_PORT: String(port),
-        DULY_OPEN: 'true',
+        DULY_OPEN: String(isOpen),
         DULY_DRAIN_DELAY_SECONDS: '0',
       },
       stdio: ['ignore', file, file],

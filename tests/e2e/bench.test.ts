@@ -27,3 +27,8 @@ it('the benchmark runs all its lines and keeps a result', async () => {
     expect(figures['server rss MB']?.median).toBeGreaterThan(10)
   }
 })
+
+it('the cost of API keys is measured', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [script, '--auth', '--small'])
+  expect(stdout).toMatch(/added +-?\d/)
+})

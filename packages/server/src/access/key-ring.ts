@@ -3,7 +3,7 @@ import { Batcher } from '../base/batcher.js'
 import { busy } from '../base/busy.js'
 import type { Gate } from '../model.js'
 import type { KeyStore, ShownKey } from '../store/key-store.js'
-import { hashSecret } from './hash-secret.js'
+import { hashKey } from './hash-secret.js'
 
 /** So long a node believes what the store said of a key, counted from when it asked. A revoked key is refused everywhere after that. */
 export const trustMs = 1_000
@@ -69,7 +69,7 @@ export class KeyRing implements Gate {
 
   identify(secret: string, { mayBeStale }: { readonly mayBeStale: boolean }): Caller | Promise<Caller> {
     if (!isSecret(secret)) throw refused('unknown')
-    return this.#identify(hashSecret(secret).toString('latin1'), mayBeStale)
+    return this.#identify(hashKey(secret), mayBeStale)
   }
 
   confirm(caller: Caller): void | Promise<void> {
@@ -141,11 +141,11 @@ export class KeyRing implements Gate {
 
   async #ask(hashes: readonly string[]): Promise<Found[]> {
     const { store, clock } = this.#options
-    const bytes = hashes.map((hash) => Buffer.from(hash, 'latin1'))
+    const bytes = hashes.map((hash) => Buffer.from(hash, 'base64'))
     for (;;) {
       const revocations = this.#revocations
       const askedAtMs = clock.monotonicMs()
-      const rows = new Map((await store.find(bytes)).map((row) => [row.hash.toString('latin1'), row]))
+      const rows = new Map((await store.find(bytes)).map((row) => [row.hash.toString('base64'), row]))
       // the statement may have read the key before it was revoked
       if (revocations !== this.#revocations) continue
       return hashes.map((hash) => this.#learn(hash, rows.get(hash), askedAtMs))

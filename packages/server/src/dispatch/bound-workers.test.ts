@@ -121,8 +121,9 @@ test('what another tenant lost with its worker is no suspect for it', async () =
   const queue = newQueue()
   const suspect = { queue, gate: '!suspect', crashes: 1 }
   const [theirs] = await addTasks(guarded.sql, { ...suspect, tenant: 'rival' })
-  const [ours] = await addTasks(guarded.sql, { ...suspect, tenant: 'acme' })
   const worker = await apiOf('acme').worker({ queues: [queue] })
+  expect(await worker.poll(5, { wait: 1.5 })).toEqual([])
+  const [ours] = await addTasks(guarded.sql, { ...suspect, tenant: 'acme' })
   const [task, ...more] = await worker.poll(5, { wait: 5 })
   expect([decodeId('task', task?.task_id ?? ''), more]).toEqual([ours?.id, []])
   expect(await standingOf(theirs?.id ?? '')).toMatchObject(untouched)
