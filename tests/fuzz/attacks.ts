@@ -14,6 +14,8 @@ export interface BodyCase {
   readonly name: string
   /** What the answer must be: refused with its place named, refused, taken because it is cleaned, or either way exact. */
   readonly wanted: 'refused here' | 'refused' | 'taken' | 'exact'
+  /** It stands where the schema takes any key, so that only the scanner looks at it. */
+  readonly isOpen?: boolean
   /** Puts it into a copy of the body. */
   readonly put: (root: Node, replace: (node: Node) => void) => void
 }
@@ -85,7 +87,8 @@ export function keyCases(world: World, operation: Operation): BodyCase[] {
       const target = placesOf(root, replace).find(({ path }) => path === place.path)?.node as ObjectNode
       target.members.push({ key, value: leaf('"x"') })
     }
-    const base = { call, path: place.path }
+    const isOpen = world.resolve(place.node.schema).additionalProperties !== false
+    const base = { call, path: place.path, isOpen }
     const taken = place.node.members.map(({ key }) => key)
     const repeated = [...taken, ...taken.map(escapedKey)]
     return [

@@ -28,12 +28,15 @@ describe('bodies', () => {
   it('are refused or come back exactly, whatever stands in place of any value', async () => {
     const cases = world.operations.flatMap((operation) => bodyCases(world, operation))
     expect(cases.length).toBeGreaterThan(2_000)
-    await judgeAll(world, some(cases, 600, 'values'), judge)
+    await judgeAll(world, some(cases, 500, 'values'), judge)
   })
 
   it('are refused or come back exactly, whatever stands as a key of any object', async () => {
     const cases = world.operations.flatMap((operation) => keyCases(world, operation))
-    await judgeAll(world, some(cases, 200, 'keys'), judge)
+    const open = cases.filter(({ isOpen }) => isOpen)
+    expect(open.length).toBeGreaterThan(30)
+    const closed = cases.filter(({ isOpen }) => !isOpen)
+    await judgeAll(world, [...open, ...some(closed, 150, 'keys')], judge)
   })
 
   it('that are no JSON are refused with 400', async () => {

@@ -22,7 +22,7 @@ export const runs = (count: number): number => (process.env.DULY_LONG === '1' ? 
 export function validCalls(world: World, operation: Operation): fc.Arbitrary<Call> {
   const values = operation.parameters.map((parameter) => {
     const value = scalars(typesOf(parameter.schema)[0] ?? 'string', withShortWait(parameter)).map(textOf)
-    return parameter.required ? value : fc.option(value, { nil: undefined, freq: 1 })
+    return parameter.required ? value : fc.option(value, { nil: undefined, freq: 2 })
   })
   const body = operation.body === null ? fc.constant(null) : validOf(operation.body, world.resolve)
   return fc.tuple(fc.tuple(...values), body).map(([texts, tree]) => ({
@@ -95,12 +95,19 @@ export async function judgeAll<T>(
     const work = async (): Promise<void> => {
       for (let one = left.shift(); one !== undefined; one = left.shift()) {
         const { request, answer, faults } = await judge(one)
+        if (endsSession(request, answer)) world.loseWorker()
         if (faults.length > 0) failures.push(`${described(request, answer)}\n  ${faults.join('\n  ')}`)
       }
     }
     await Promise.all(Array.from({ length: AT_ONCE }, work))
   }
   if (failures.length > 0) throw new Error(`DULY_SEED=${seed}\n\n${failures.slice(0, SHOWN).join('\n\n')}`)
+}
+
+/** After a call that closed the session of the world's worker, or drained it, the next ones need another. */
+function endsSession({ method, path }: Request, answer: Answer): boolean {
+  if (answer.status === 409) return answer.bytes.includes('session_lost')
+  return answer.status < 300 && /\/workers\/[^/]+(\/drain)?$/.test(path) && method !== 'GET'
 }
 
 function described({ method, path, headers = {}, body }: Request, answer: Answer): string {

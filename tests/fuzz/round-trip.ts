@@ -101,7 +101,8 @@ function isSame(key: string, sent: Node, stored: Raw): boolean {
   const value: unknown = JSON.parse(text)
   // Absent and null mean the default, and an instant is told in another spelling, or as "now".
   if (value === null || sent.schema.format === 'date-time') return true
-  if (typesOf(sent.schema).includes('number')) return Math.abs(Number(value) - Number(stored.value)) <= 0.000_51
+  if (/number|integer/.test(typesOf(sent.schema).join()))
+    return Math.abs(Number(value) - Number(stored.value)) <= 0.000_51
   // A repeated name in a list of names says nothing more.
   return isEqual(Array.isArray(value) ? [...new Set(value)] : value, stored.value)
 }

@@ -47,7 +47,7 @@ async function judgeValid(call: Call): Promise<Verdict> {
 describe('every operation of the document', () => {
   it('takes valid requests, answers as documented, and keeps what it took', async () => {
     const calls = world.operations.flatMap((operation) =>
-      draw(validCalls(world, operation), runs(operation.body === null ? 10 : 40), operation.id),
+      draw(validCalls(world, operation), runs(operation.body === null ? 8 : 25), operation.id),
     )
     await judgeAll(world, calls, judgeValid)
     // What needs a task of a certain state may not have met one yet.
@@ -62,7 +62,7 @@ describe('every operation of the document', () => {
     const calls = world.operations
       .filter(canBeWrong)
       .flatMap((operation) =>
-        draw(invalidCalls(world, operation), runs(operation.body === null ? 10 : 40), `not ${operation.id}`),
+        draw(invalidCalls(world, operation), runs(operation.body === null ? 8 : 25), `not ${operation.id}`),
       )
     await judgeAll(world, calls, async ({ call, places }) => {
       const request = requestOf(world, call)

@@ -42,7 +42,7 @@ function objects(schema: Schema, resolve: Resolve): fc.Arbitrary<Node> {
   const { properties = {}, required = [] } = schema
   const members = Object.entries(properties).map(([key, property]): fc.Arbitrary<Member | null> => {
     const member = validOf(replaced[key] ?? property, resolve).map((value) => ({ key: JSON.stringify(key), value }))
-    return required.includes(key) ? member : fc.option(member, { freq: 1 })
+    return required.includes(key) ? member : fc.option(member, { freq: 2 })
   })
   return fc.tuple(fc.tuple(...members), extras(schema, resolve)).map(([listed, more]) => ({
     kind: 'object',

@@ -90,6 +90,11 @@ export class World {
     }
   }
 
+  /** The next chunk of cases gets another session. */
+  loseWorker(): void {
+    this.#grants = []
+  }
+
   /** A fresh session with running tasks, and some of every state: requests use them up. */
   async restock(): Promise<void> {
     if (this.#grants.length > GRANTS / 2) return
