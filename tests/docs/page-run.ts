@@ -5,7 +5,7 @@ import { Job, type Playground } from './playground.js'
 import { commandsOf, type ShellCommand, wordsOf } from './shell.js'
 
 /** Goes on until it is told to stop: started, and left running while the page is read. */
-const LASTING = /^(?:duly|node \S*duly\.js) (?:serve|worker)\b/
+const LASTING = /^(?:duly|node \S*duly\.js) (?:serve\b|worker (?!(?:list|get|drain)\b))/
 /** What such a command says once it works. */
 const WORKS = /ready at|works for/
 /** What the playground is. */

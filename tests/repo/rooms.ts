@@ -37,6 +37,8 @@ const services: readonly Room[] = [
   service('tasks', []),
   // Who calls, by the key shown.
   service('access', []),
+  // What tasks did, counted by those who did it.
+  service('stats', []),
 ]
 
 export const rooms: readonly Room[] = [

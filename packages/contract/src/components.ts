@@ -4,6 +4,7 @@ import { Worker, WorkerList } from './fleet.js'
 import * as keys from './keys.js'
 import { Problem } from './problems.js'
 import { PurgedQueue, Queue, QueueList } from './queues.js'
+import { Figures, NamedFigures, Stats } from './stats.js'
 import * as lists from './task-lists.js'
 import * as tasks from './tasks.js'
 import * as workers from './workers.js'
@@ -50,6 +51,9 @@ export const components: Readonly<Record<string, TSchema>> = {
   CreatedApiKey: keys.CreatedApiKey,
   ApiKey: keys.ApiKey,
   ApiKeyList: keys.ApiKeyList,
+  Stats,
+  Figures,
+  NamedFigures,
   Problem,
 }
 

@@ -2,6 +2,7 @@ import type { ErrorCode } from '@duly/domain'
 import { keyRoutes } from './routes/keys.js'
 import { queueRoutes } from './routes/queues.js'
 import type { ApiRoute, ApiRouteGroup } from './routes/route.js'
+import { statsRoutes } from './routes/stats.js'
 import { systemRoutes } from './routes/system.js'
 import { taskRoutes } from './routes/tasks.js'
 import { workerRoutes } from './routes/workers.js'
@@ -14,6 +15,7 @@ export const apiRoutes = {
   ...queueRoutes,
   ...workerRoutes,
   ...keyRoutes,
+  ...statsRoutes,
   ...systemRoutes,
 } as const satisfies ApiRouteGroup
 

@@ -11,6 +11,7 @@ import { migrate } from './commands/migrate.js'
 import { queueCommands } from './commands/queue.js'
 import { serve } from './commands/serve.js'
 import type { ServerModule } from './commands/server-flags.js'
+import { stats } from './commands/stats.js'
 import { taskCalls, taskGet } from './commands/task-show.js'
 import { taskSubmit } from './commands/task-submit.js'
 import { worker } from './commands/worker.js'
@@ -36,7 +37,7 @@ export function buildProgram(context: Context, server?: ServerModule): Command {
   const key = new Command('key').description('make, list and revoke API keys')
   for (const command of keyCommands(context)) key.addCommand(command)
   for (const make of [dev, serve]) program.addCommand(make(context, server))
-  for (const command of [worker(context), task, queue, key, migrate(context), config(context, server)])
+  for (const command of [worker(context), task, queue, stats(context), key, migrate(context), config(context, server)])
     program.addCommand(command)
   prepare(program, context.terminal)
   return program

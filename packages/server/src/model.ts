@@ -328,6 +328,55 @@ export interface WaitRequest {
   readonly signal: AbortSignal
 }
 
+/** A task that ended without a worker's report: cancelled, expired or purged while it waited. */
+export interface EndedTask {
+  readonly id: Uuid
+  readonly tenant: string
+  readonly queue: string
+  readonly taskType: string
+}
+
+export interface StatsRequest {
+  readonly windowMs: number
+  readonly by: 'queue' | 'task_type' | 'tenant' | null
+}
+
+export interface Quantiles {
+  readonly p50: number
+  readonly p90: number
+  readonly p99: number
+}
+
+/** What tasks did in a window, and what waits and runs now. */
+export interface FigureRecord {
+  readonly submitted: number
+  readonly started: number
+  readonly succeeded: number
+  readonly failed: number
+  readonly dead: number
+  readonly cancelled: number
+  readonly retried: number
+  readonly lost: number
+  readonly timedOut: number
+  readonly submittedPerSecond: number
+  readonly startedPerSecond: number
+  readonly finishedPerSecond: number
+  readonly errorRate: number | null
+  readonly waitMs: Quantiles | null
+  readonly runMs: Quantiles | null
+  /** Null: not kept. */
+  readonly depth: number | null
+  readonly running: number
+}
+
+export interface StatsRecord {
+  readonly fromMs: number
+  readonly toMs: number
+  readonly totals: FigureRecord
+  readonly by: StatsRequest['by']
+  readonly items: readonly (FigureRecord & { readonly name: string })[]
+}
+
 /**
  * What the HTTP layer may call. Every method rejects with a `DulyError` of the catalogue or not at all. `tenant` is the caller's: what
  * is another tenant's does not exist for it, in the statement that looks, so that the answer comes in the same time.
@@ -391,6 +440,7 @@ export interface Services {
     /** When it resolves, no node takes the key any more. Revoking it again changes nothing. Rejects with `not_found`. */
     revoke(id: Uuid, tenant: TenantScope, actor: Actor): Promise<void>
   }
+  readonly stats: { read(tenant: TenantScope, request: StatsRequest): Promise<StatsRecord> }
   readonly health: {
     /** Null when ready; else what is wrong (store unreachable, not migrated). */
     notReady(): Promise<string | null>

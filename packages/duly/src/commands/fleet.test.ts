@@ -46,6 +46,28 @@ describe('duly queue', () => {
   })
 })
 
+describe('duly stats', () => {
+  it('shows rates by name, and what waits now', async () => {
+    await node.api.submitBatch(Array.from({ length: 3 }, () => ({ queue: 'counted', task_type: 'odd' })))
+    const { code, out } = await run('stats', '--window', '15m', '--by', 'queue')
+    expect(code).toBe(0)
+    expect(out).toMatch(/\nQUEUE +SUBMITTED .*\n\(all\) +\d+\.\d\d/)
+    expect(out).toMatch(/\ncounted +0\.00 +0\.00 +0\.00 +- +- +- +3 +0\n/)
+    const types = await json('stats', '--by', 'type')
+    expect(types.items.find(({ name }: { name: string }) => name === 'odd')).toMatchObject({
+      submitted: 3,
+      depth: null,
+    })
+    expect(types).toMatchObject({
+      by: 'task_type',
+      from: expect.stringMatching(/Z$/),
+      totals: { submitted_per_second: expect.any(Number) },
+    })
+    expect((await run('stats', '--window', '1s')).code).toBe(2)
+    expect((await run('stats', '--by', 'colour')).code).toBe(2)
+  })
+})
+
 describe('duly worker', () => {
   it('lists a running worker; drained, its process ends by itself with 0 and a clear line', async () => {
     expect((await run('worker', 'list')).out).toBe('No worker.\n')

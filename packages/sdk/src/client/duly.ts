@@ -4,6 +4,8 @@ import { ApiKeys } from './keys.js'
 import { type DulyOptions, type ResolvedOptions, resolveOptions } from './options.js'
 import { Queues } from './queues.js'
 import type { RawJson } from './raw-json.js'
+import type { StatsRecord } from './records.js'
+import { readStats, type StatsOptions } from './stats.js'
 import type { AnyTask, SubmitOptions } from './submission.js'
 import type { TaskHandle } from './task-handle.js'
 import { Tasks } from './tasks.js'
@@ -37,6 +39,11 @@ export class Duly {
   /** Short for `duly.tasks.submit`. */
   submit(task: AnyTask | string, payload?: unknown, options?: SubmitOptions): Promise<TaskHandle> {
     return this.tasks.submit(task as AnyTask, payload, options)
+  }
+
+  /** Rates, percentiles and counts of a window, and what waits and runs now. */
+  stats(options: StatsOptions = {}): Promise<StatsRecord> {
+    return readStats(this.#http, options)
   }
 
   /** Ends the connections; requests under way fail. */

@@ -110,6 +110,51 @@ export interface QueueRecord {
   readonly oldestReadyAt: Date | null
 }
 
+/** Seconds; what is below a millisecond counts as one. */
+export interface Quantiles {
+  readonly p50: number
+  readonly p90: number
+  readonly p99: number
+}
+
+/** What tasks did in a window, and what waits and runs now. */
+export interface Figures {
+  readonly submitted: number
+  /** Attempts given to a worker. */
+  readonly started: number
+  readonly succeeded: number
+  readonly failed: number
+  readonly dead: number
+  readonly cancelled: number
+  /** Attempts that failed and are tried again. */
+  readonly retried: number
+  /** Attempts taken back because their worker was lost. */
+  readonly lost: number
+  readonly timedOut: number
+  readonly submittedPerSecond: number
+  readonly startedPerSecond: number
+  readonly finishedPerSecond: number
+  /** FAILED and DEAD among the tasks that SUCCEEDED, FAILED or are DEAD; null: none ended. */
+  readonly errorRate: number | null
+  /** From the instant at which a task was ready to its start. */
+  readonly waitSeconds: Quantiles | null
+  /** Of the last attempts of tasks that ended. */
+  readonly runSeconds: Quantiles | null
+  /** Null by task type: not kept. */
+  readonly depth: number | null
+  readonly running: number
+}
+
+export interface StatsRecord {
+  readonly from: Date
+  readonly to: Date
+  readonly windowSeconds: number
+  readonly totals: Figures
+  readonly by: 'queue' | 'task_type' | 'tenant' | null
+  /** The 100 names with the most events. */
+  readonly items: readonly (Figures & { readonly name: string })[]
+}
+
 /** A worker's session as operators see it. */
 export interface WorkerRecord {
   readonly workerId: string

@@ -15,6 +15,7 @@ import { registerApiPage } from './routes/api-page.js'
 import { registerFleet } from './routes/fleet.js'
 import { registerKeys } from './routes/keys.js'
 import { registerQueues } from './routes/queues.js'
+import { registerStats } from './routes/stats.js'
 import { registerSystem } from './routes/system.js'
 import { registerTaskLists } from './routes/task-lists.js'
 import { registerTasks } from './routes/tasks.js'
@@ -64,6 +65,7 @@ export function buildApi({ services, gate, config = {}, logger, metrics }: ApiPa
     registerFleet,
     registerWorkers,
     registerKeys,
+    registerStats,
     registerSystem,
     registerApiPage,
   ])

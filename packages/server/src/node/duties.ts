@@ -4,6 +4,8 @@ import type { KeyUses } from '../access/key-uses.js'
 import { Duty } from '../base/duty.js'
 import type { Dispatcher } from '../dispatch/dispatcher.js'
 import type { Sessions } from '../dispatch/sessions.js'
+import type { Recorder } from '../stats/recorder.js'
+import type { Summer } from '../stats/summer.js'
 import { ensureDays } from '../store/days.js'
 import type { TaskStore } from '../store/task-store.js'
 import type { Waiters } from '../tasks/waiters.js'
@@ -27,6 +29,8 @@ export interface DutyParts {
   readonly watchdog: Watchdog
   readonly retention: Retention
   readonly keyUses: KeyUses
+  readonly recorder: Recorder
+  readonly summer: Summer
   readonly onOthers: (others: number) => void
   readonly others: () => number
 }
@@ -46,7 +50,7 @@ export function makeDuties(parts: DutyParts): Duties {
   const { config } = parts
   const membership = memberDuty(parts)
   const looks = lookDuties(parts)
-  const duties = [clockDuty(parts), membership, ...looks]
+  const duties = [clockDuty(parts), membership, statsDuty(parts), ...looks]
   const timers = config.roles.includes('scheduler') ? duty(parts, 'timers', 100, () => parts.promoter.runOnce()) : null
   if (timers) duties.push(timers, ...schedulerDuties(parts))
   return {
@@ -81,6 +85,13 @@ function clockDuty(parts: DutyParts): Duty {
   })
 }
 
+function statsDuty(parts: DutyParts): Duty {
+  return duty(parts, 'stats', 1_000, async () => {
+    await parts.recorder.flush()
+    return 5_000
+  })
+}
+
 function memberDuty(parts: DutyParts): Duty {
   const { membership, onOthers, config } = parts
   return duty(parts, 'membership', 1_000, async () => {
@@ -111,9 +122,13 @@ function lookDuties(parts: DutyParts): Duty[] {
 }
 
 function schedulerDuties(parts: DutyParts): Duty[] {
-  const { watchdog, retention, config } = parts
+  const { watchdog, retention, config, summer } = parts
   return [
     duty(parts, 'watchdog', 1_000, async () => ((await watchdog.runOnce()) ? 0 : 1_000)),
+    duty(parts, 'sums of stats', 10_000, async () => {
+      await summer.runOnce()
+      return 60_000
+    }),
     duty(parts, 'days', 10_000, async () => {
       await makeDays(config.databaseUrl)
       return 3_600_000

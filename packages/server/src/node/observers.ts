@@ -2,8 +2,10 @@ import { gates, type Lane, type Uuid } from '@duly/domain'
 import type { Signals } from '../coordination/signals.js'
 import { type AttemptListener, readyLanes } from '../dispatch/attempts.js'
 import type { Dispatcher } from '../dispatch/dispatcher.js'
+import type { EndedTask } from '../model.js'
 import type { TakenTask } from '../queue/port.js'
-import type { Landed } from '../store/attempt-store.js'
+import type { Recorder } from '../stats/recorder.js'
+import type { Finish, Landed, Reopen } from '../store/attempt-store.js'
 import type { EditedTask } from '../store/edit-store.js'
 import type { MintedTask, PlacedTask } from '../store/intake-store.js'
 import type { DueTimer, Promoted } from '../store/timer-store.js'
@@ -12,12 +14,15 @@ import type { Metrics } from '../telemetry/metrics.js'
 
 export interface ObserverParts {
   readonly metrics: Metrics
+  readonly recorder: Recorder
   readonly waiters: Waiters
   readonly dispatcher: () => Dispatcher
   readonly signals: Signals
   readonly addTimer: (timer: DueTimer) => void
   readonly storeNowMs: () => number
 }
+
+const countOf = { SUCCEEDED: 'succeeded', FAILED: 'failed', DEAD: 'dead', CANCELLED: 'cancelled' } as const
 
 /** What the parts of a node tell each other after a commit: hints, waits and figures. Nothing here decides anything. */
 export class Observers implements AttemptListener {
@@ -27,14 +32,40 @@ export class Observers implements AttemptListener {
     this.#parts = parts
   }
 
-  finished = (tasks: readonly Landed[]): void => {
-    const { metrics, storeNowMs } = this.#parts
+  finished = (tasks: readonly Landed[], rows: readonly Finish[]): void => {
+    const { metrics, recorder, storeNowMs } = this.#parts
     const nowMs = storeNowMs()
-    for (const { taskType, status, startedAtMs } of tasks) {
-      metrics.taskFinished({ taskType, status, executionMs: Math.max(0, nowMs - startedAtMs) })
+    const minute = recorder.now()
+    for (const task of tasks) {
+      const executionMs = Math.max(0, nowMs - task.startedAtMs)
+      metrics.taskFinished({ taskType: task.taskType, status: task.status, executionMs })
+      minute.count(task, countOf[task.status as Finish['status']])
+      minute.measure(task, 'run', executionMs)
     }
+    this.#countOutcomes(tasks, rows)
     this.ended(tasks.map((task) => task.id))
     this.#nextSuspects(tasks)
+  }
+
+  /** Attempts that were lost or ran out of time: few, so that only they are looked for by their tasks. */
+  #countOutcomes(tasks: readonly Landed[], rows: readonly (Finish | Reopen)[]): void {
+    const minute = this.#parts.recorder.now()
+    for (const { fence, attemptOutcome } of rows) {
+      if (attemptOutcome !== 'lost' && attemptOutcome !== 'timed_out') continue
+      const task = tasks.find(({ id }) => id === fence.id)
+      if (task) minute.count(task, attemptOutcome)
+    }
+  }
+
+  /** Tasks that were cancelled, purged or expired while they waited. */
+  cancelled = (tasks: readonly EndedTask[]): void => {
+    const { metrics, recorder } = this.#parts
+    const minute = recorder.now()
+    for (const task of tasks) {
+      metrics.taskFinished({ taskType: task.taskType, status: 'CANCELLED', executionMs: null })
+      minute.count(task, 'cancelled')
+    }
+    this.ended(tasks.map(({ id }) => id))
   }
 
   /** A session that is rid of its suspect may take the next one. */
@@ -48,11 +79,16 @@ export class Observers implements AttemptListener {
     for (const id of ids) this.#parts.signals.publish('finished', id)
   }
 
-  reopened = (tasks: readonly Landed[]): void => {
+  reopened = (tasks: readonly Landed[], rows: readonly Reopen[]): void => {
+    const minute = this.#parts.recorder.now()
+    this.#countOutcomes(tasks, rows)
     this.#ready(readyLanes(tasks))
     this.#nextSuspects(tasks)
     for (const task of tasks) {
-      if (task.status === 'RETRYING') this.#parts.metrics.taskRetried(task.taskType)
+      if (task.status === 'RETRYING') {
+        this.#parts.metrics.taskRetried(task.taskType)
+        minute.count(task, 'retried')
+      }
       if (task.dueAtMs === null || (task.status !== 'RETRYING' && task.status !== 'SCHEDULED')) continue
       const { id, partition, status, tenant, queue, taskType, priority, gate } = task
       const place = { id, partition, tenant, queue, taskType, priority, gate }
@@ -63,6 +99,7 @@ export class Observers implements AttemptListener {
   committed = (rows: readonly MintedTask[], placed: readonly PlacedTask[], tookMs: number): void => {
     if (placed.length === 0) return
     this.#parts.metrics.commit(placed.length, tookMs)
+    const minute = this.#parts.recorder.now()
     const byId = new Map(rows.map((row) => [row.id, row]))
     const lanes: Lane[] = []
     for (const place of placed) {
@@ -70,6 +107,7 @@ export class Observers implements AttemptListener {
       if (!row) continue
       const { tenant, queue, priority, taskType, expiresAtMs } = row.task
       this.#parts.metrics.taskSubmitted(taskType, tenant)
+      minute.count(row.task, 'submitted')
       if (place.status === 'PENDING') {
         lanes.push({ queue, priority, tenant, gate: gates.none })
       } else if (place.status === 'SCHEDULED' && place.dueAtMs !== null) {
@@ -95,9 +133,13 @@ export class Observers implements AttemptListener {
   ready = (lane: Lane): void => this.#ready([lane])
 
   taken = (tasks: readonly TakenTask[], tookMs: number): void => {
-    const { metrics } = this.#parts
+    const { metrics, recorder } = this.#parts
     if (tookMs > 0) metrics.claim(tasks.length, tookMs)
-    for (const { taskType, attempt, startedAtMs, createdAtMs, readyAtMs } of tasks) {
+    const minute = recorder.now()
+    for (const task of tasks) {
+      const { taskType, attempt, startedAtMs, createdAtMs, readyAtMs } = task
+      minute.count(task, 'started')
+      minute.measure(task, 'wait', startedAtMs - readyAtMs)
       const wasDueAtOnce = attempt === 1 && readyAtMs - createdAtMs < 1
       const submitToStartMs = wasDueAtOnce ? startedAtMs - createdAtMs : null
       metrics.taskStarted({ taskType, submitToStartMs, dueToStartMs: startedAtMs - readyAtMs })

@@ -12,6 +12,9 @@ import { Committer } from '../intake/committer.js'
 import { Intake } from '../intake/intake.js'
 import { Names } from '../intake/names.js'
 import type { Services } from '../model.js'
+import { Recorder } from '../stats/recorder.js'
+import { Stats } from '../stats/stats.js'
+import { Summer } from '../stats/summer.js'
 import type { DueTimer } from '../store/timer-store.js'
 import { Queues } from '../tasks/queues.js'
 import { Tasks } from '../tasks/tasks.js'
@@ -129,7 +132,7 @@ export function assemble(
   clock: Clock = systemClock,
 ): NodeParts {
   const { database, storeClock, minter, id: nodeId, number: nodeNumber } = membership
-  const stores = makeStores(database, { nodeNumber, graceMs: config.graceMs })
+  const stores = makeStores(database, { nodeNumber, graceMs: config.graceMs, writer: nodeId })
   const metrics = createMetrics()
   const waiters = new Waiters()
   const health = new Health(database)
@@ -169,7 +172,16 @@ export function assemble(
       void sessions.wakeCancelled().catch(() => {})
     },
   })
-  const observers = new Observers({ metrics, waiters, dispatcher: () => dispatcher, signals, addTimer, storeNowMs })
+  const recorder = new Recorder({ store: stores.stats, storeNowMs })
+  const observers = new Observers({
+    metrics,
+    recorder,
+    waiters,
+    dispatcher: () => dispatcher,
+    signals,
+    addTimer,
+    storeNowMs,
+  })
   const sessions: Sessions = new Sessions({
     store: stores.sessions,
     progress: stores.progress,
@@ -199,7 +211,7 @@ export function assemble(
     partitions,
     reserve: (task) => dispatcher.reserve(task),
     onReady: observers.promoted,
-    onExpired: observers.ended,
+    onExpired: observers.cancelled,
   })
   const retention = new Retention({
     url: config.databaseUrl,
@@ -247,7 +259,7 @@ export function assemble(
     ensureQueue: (queue) => names.ensureQueue(queue),
     onEdited: observers.edited,
     onReady: observers.ready,
-    onFinished: (id) => observers.ended([id]),
+    onCancelled: (task) => observers.cancelled([task]),
     onCancelRequested: (session) => {
       sessions.wake(session)
       signals.publish('session', session)
@@ -265,7 +277,7 @@ export function assemble(
       void dispatcher.readyElsewhere([queue]).catch(() => {})
       signals.publish('ready', queue)
     },
-    onPurged: (purged) => observers.ended(purged.map(({ id }) => id)),
+    onPurged: observers.cancelled,
   })
   const fleet = new Fleet({
     store: stores.fleet,
@@ -276,7 +288,8 @@ export function assemble(
       signals.publish('drain', session)
     },
   })
-  const services: Services = { intake, tasks, queues, fleet, workers, keys, health }
+  const stats = new Stats({ store: stores.stats, recorder, clock, storeNowMs })
+  const services: Services = { intake, tasks, queues, fleet, workers, keys, stats, health }
   watchQueues(metrics, services, storeNowMs)
   metrics.setSlotSource(() => stores.sessions.slots())
   const { payloadMaxBytes } = config
@@ -300,13 +313,15 @@ export function assemble(
     watchdog,
     retention,
     keyUses,
+    recorder,
+    summer: new Summer({ store: stores.stats, storeNowMs }),
     onOthers: (count) => {
       others = count
     },
     others: () => others,
   })
   return {
-    ...{ membership, api, health, dispatcher, sessions, waiters, intake, reports, duties, signals, log },
+    ...{ membership, api, health, dispatcher, sessions, waiters, intake, reports, duties, recorder, signals, log },
     ...{ services, stores, promoter, watchdog, keyUses },
   }
 }

@@ -6,6 +6,7 @@ import type { Dispatcher } from '../dispatch/dispatcher.js'
 import type { Reports } from '../dispatch/reports.js'
 import type { Sessions } from '../dispatch/sessions.js'
 import type { Intake } from '../intake/intake.js'
+import type { Recorder } from '../stats/recorder.js'
 import type { Waiters } from '../tasks/waiters.js'
 import type { Logger } from '../telemetry/logger.js'
 import type { Duties } from './duties.js'
@@ -25,6 +26,7 @@ export interface StoppableParts {
   readonly duties: Duties
   readonly signals: Signals
   readonly keyUses: KeyUses
+  readonly recorder: Recorder
   readonly log: Logger
 }
 
@@ -53,14 +55,14 @@ export interface StopOptions {
  * more goes back; then the background duties end, and the other nodes hear of what only this one knew.
  */
 export async function stopNode(parts: StoppableParts, options: StopOptions): Promise<void> {
-  const { health, duties, signals, membership, log } = parts
+  const { health, duties, recorder, signals, membership, log } = parts
   health.leave()
   await drain(parts, options)
   await duties.stop()
   await within(options.clock, farewellMs, async () => {
     // timers of the next second may be known to this node's memory alone
     if (duties.timers) signals.publishTimers()
-    await signals.stop()
+    await Promise.all([recorder.flush().catch(() => {}), signals.stop()])
     await parts.keyUses.save().catch(() => {})
     await membership.nodes.leave(membership.id)
   })

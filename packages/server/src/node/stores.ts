@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+import type { Uuid } from '@duly/domain'
 import { PostgresReadyQueue } from '../queue/postgres/ready-queue.js'
 import { AttemptStore } from '../store/attempt-store.js'
 import type { Database } from '../store/database.js'
@@ -10,6 +12,7 @@ import { ProgressStore } from '../store/progress-store.js'
 import { PurgeStore } from '../store/purge-store.js'
 import { QueueStore } from '../store/queue-store.js'
 import { SessionStore } from '../store/session-store.js'
+import { StatsStore } from '../store/stats-store.js'
 import { TaskStore } from '../store/task-store.js'
 import { TimerStore } from '../store/timer-store.js'
 import { WatchStore } from '../store/watch-store.js'
@@ -32,7 +35,7 @@ export const writerSlots = {
 const reportSlackMs = 1_000
 
 /** The stores of a node, on one database. */
-export function makeStores(database: Database, options: { nodeNumber: number; graceMs: number }) {
+export function makeStores(database: Database, options: { nodeNumber: number; graceMs: number; writer?: Uuid }) {
   const first = options.nodeNumber * slotsPerNode
   const slot = (offset: number): number => first + offset
   const graceMs = options.graceMs + reportSlackMs
@@ -46,6 +49,7 @@ export function makeStores(database: Database, options: { nodeNumber: number; gr
     tasks: new TaskStore(database, { slot: slot(writerSlots.tasks), graceMs }),
     progress: new ProgressStore(database),
     fleet: new FleetStore(database),
+    stats: new StatsStore(database, { writer: options.writer ?? randomUUID() }),
     sessions: new SessionStore(database, { graceMs }),
     queues: new QueueStore(database),
     purges: new PurgeStore(database, { slot: slot(writerSlots.purges) }),

@@ -1,4 +1,5 @@
 import type { Uuid } from '@duly/domain'
+import type { EndedTask } from '../model.js'
 import { byKey, type Database, type Statement } from './database.js'
 
 /** Where a purge begins: what is PENDING by then is its matter, what comes later is not. Null: there is no such queue. */
@@ -54,21 +55,13 @@ const left: Statement = {
   text: `select greatest(coalesce(sum(depth), 0), 0)::float8 as depth from counters where queue = $1`,
 }
 
-/** A task that a purge cancelled. */
-export interface PurgedTask {
-  readonly id: Uuid
-  readonly tenant: string
-  readonly queue: string
-  readonly taskType: string
-}
-
 /** Where the next batch goes on; opaque. */
 export type PurgeMark = readonly [priority: number, tenant: string, gate: string, readyAt: string, id: Uuid]
 
 /** Before every task of the queue. */
 export const purgeStart: PurgeMark = [0, '', '', '-infinity', '00000000-0000-0000-0000-000000000000']
 
-interface PurgedRow extends PurgedTask {
+interface PurgedRow extends EndedTask {
   readonly priority: number
   readonly gate: string
   readonly readyAt: string
@@ -95,7 +88,7 @@ export class PurgeStore {
   async batch(
     queue: string,
     options: { readonly cutoff: string; readonly actor: string; readonly after: PurgeMark; readonly limit: number },
-  ): Promise<{ readonly tasks: readonly PurgedTask[]; readonly mark: PurgeMark | null }> {
+  ): Promise<{ readonly tasks: readonly EndedTask[]; readonly mark: PurgeMark | null }> {
     const { cutoff, actor, after, limit } = options
     const values = [queue, cutoff, actor, ...after, limit, this.#slot]
     const rows = await this.#database.hot<PurgedRow>(purge, values)

@@ -1,5 +1,5 @@
 import { type Lane, partitionOf, statusGuard, type TaskStatus, type TenantScope, type Uuid } from '@duly/domain'
-import type { AttemptRecord, RunRecord, TaskRecord } from '../model.js'
+import type { AttemptRecord, EndedTask, RunRecord, TaskRecord } from '../model.js'
 import type { Database, Statement } from './database.js'
 import { uuidArray } from './params.js'
 import {
@@ -50,7 +50,7 @@ counted as (
   select queue, priority, tenant, gate, $4::integer, -1 from gone where status = 'PENDING'
   on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
 )
-select date_part('epoch', now()) * 1000 as "cancelledAtMs" from gone`,
+select id, tenant, queue, task_type as "taskType", date_part('epoch', now()) * 1000 as "cancelledAtMs" from gone`,
 }
 
 /** Marks a running attempt; its grace begins at once, so the watchdog ends what ignores the signal. */
@@ -205,11 +205,15 @@ export class TaskStore {
     return rows.map((row) => row.id)
   }
 
-  /** The instant of the cancellation, or null: it was not waiting. */
-  async cancelWaiting(id: Uuid, tenant: TenantScope, { actor, reason }: Because): Promise<number | null> {
+  /** What was cancelled, and when; null: it was not waiting. */
+  async cancelWaiting(
+    id: Uuid,
+    tenant: TenantScope,
+    { actor, reason }: Because,
+  ): Promise<(EndedTask & { readonly cancelledAtMs: number }) | null> {
     const values = [id, actor, reason, this.#slot, tenant]
-    const [row] = await this.#database.query<{ cancelledAtMs: number }>(cancelWaiting, values)
-    return row?.cancelledAtMs ?? null
+    const [row] = await this.#database.query<EndedTask & { cancelledAtMs: number }>(cancelWaiting, values)
+    return row ?? null
   }
 
   /** The session whose running attempt is marked now, or null: it was not running, or marked before. */

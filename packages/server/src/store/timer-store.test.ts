@@ -90,7 +90,7 @@ describe('promotion', () => {
       [id],
     )
     expect(await promote(id)).toEqual({ ready: [], handedOff: [] })
-    expect(await node.stores.timers.expire([id])).toEqual([id])
+    expect(await node.stores.timers.expire([id])).toMatchObject([{ id }])
     const life = await startLife(node, { expiresAtMs: Date.now() + 60_000 })
     await say(node, life, words.retry)
     await node.query(`update open_tasks set expires_at = now() - interval '1 s' where id = $1`, [life.id])
@@ -173,7 +173,8 @@ describe('expiry', () => {
     const before = await wholeStateOf(node, later.id)
     expect(before).toMatchObject({ outcomes: null })
     while ((await nowMs()) < soon);
-    expect((await node.stores.timers.expire([later.id, now.id])).sort()).toEqual([later.id, now.id].sort())
+    const expired = await node.stores.timers.expire([later.id, now.id])
+    expect(expired.map(({ id }) => id).sort()).toEqual([later.id, now.id].sort())
     expect(await trailOf(node, later.id)).toEqual(['expire SCHEDULED>CANCELLED @- timer'])
     expect(await trailOf(node, now.id)).toEqual(['expire PENDING>CANCELLED @- timer'])
     expect(await statusOf(node, now.id)).toBe('CANCELLED')

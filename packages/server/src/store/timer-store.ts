@@ -1,4 +1,5 @@
 import { statusGuard, type Uuid } from '@duly/domain'
+import type { EndedTask } from '../model.js'
 import type { TakenTask } from '../queue/port.js'
 import { grantTo, takenColumns, takenJoins } from '../queue/postgres/claim-sql.js'
 import { type TakenRow, takenFromRow } from '../queue/postgres/ready-queue.js'
@@ -131,7 +132,7 @@ counted as (
   group by 1, 2, 3, 4 order by 1, 2, 3, 4
   on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
 )
-select id from gone`,
+select id, tenant, queue, task_type as "taskType" from gone`,
 }
 
 /** A promotion: the task, and the waiting worker that shall get it at once. */
@@ -185,9 +186,8 @@ export class TimerStore {
     return { ready, handedOff }
   }
 
-  /** Answers the ids that it ended. */
-  async expire(ids: readonly Uuid[]): Promise<Uuid[]> {
-    const rows = await this.#database.hot<{ id: Uuid }>(expire, [uuidArray(ids), this.#slot])
-    return rows.map((row) => row.id)
+  /** Answers what it ended. */
+  expire(ids: readonly Uuid[]): Promise<EndedTask[]> {
+    return this.#database.hot<EndedTask>(expire, [uuidArray(ids), this.#slot])
   }
 }

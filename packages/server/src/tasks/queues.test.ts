@@ -3,10 +3,9 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Dispatcher } from '../dispatch/dispatcher.js'
 import { enough, type HttpNode, openStore, startHttpNode, timed, until } from '../dispatch/testing/http-node.js'
-import type { PageRequest } from '../model.js'
+import type { EndedTask, PageRequest } from '../model.js'
 import type { ReadyQueue } from '../queue/port.js'
 import { addTasks, type Sql } from '../queue/testing/store-bench.js'
-import type { PurgedTask } from '../store/purge-store.js'
 import { newTask, openTestStore, type TestNode } from '../testing/test-node.js'
 import { Queues } from './queues.js'
 
@@ -17,7 +16,7 @@ describe('queues of a store', () => {
   let node: TestNode
   let sql: Sql
   let close: () => Promise<void>
-  const purged: PurgedTask[] = []
+  const purged: EndedTask[] = []
   const queuesOf = (over: { limit?: number; monotonicMs?: () => number } = {}) =>
     new Queues({
       store: node.stores.queues,

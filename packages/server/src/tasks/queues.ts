@@ -1,7 +1,7 @@
 import { type Clock, DulyError, type TenantScope } from '@duly/domain'
 import type { Logger } from 'pino'
-import type { Actor, Page, PageRequest, PurgeResult, QueueRecord } from '../model.js'
-import { type PurgedTask, type PurgeMark, type PurgeStore, purgeStart } from '../store/purge-store.js'
+import type { Actor, EndedTask, Page, PageRequest, PurgeResult, QueueRecord } from '../model.js'
+import { type PurgeMark, type PurgeStore, purgeStart } from '../store/purge-store.js'
 import type { QueueStore } from '../store/queue-store.js'
 import { actorName } from './tasks.js'
 
@@ -14,7 +14,7 @@ export interface QueuesOptions {
   readonly limit: number
   /** A queue was paused or resumed: dispatchers, here and elsewhere, look at it anew. */
   readonly onSwitched: (queue: string) => void
-  readonly onPurged: (tasks: readonly PurgedTask[]) => void
+  readonly onPurged: (tasks: readonly EndedTask[]) => void
 }
 
 /** Tasks that one statement of a purge cancels … */

@@ -3,6 +3,7 @@ import type {
   Actor,
   AttemptRecord,
   CancelResult,
+  EndedTask,
   EventRecord,
   Page,
   PageRequest,
@@ -28,7 +29,8 @@ export interface TasksOptions {
   readonly ensureQueue: (queue: string) => Promise<void>
   readonly onEdited: (task: EditedTask) => void
   readonly onReady: (lane: Lane) => void
-  readonly onFinished: (id: Uuid) => void
+  /** Cancelled while it waited. */
+  readonly onCancelled: (task: EndedTask) => void
   /** A running attempt of this session was marked: its worker must be told at once. */
   readonly onCancelRequested: (session: Uuid) => void
 }
@@ -69,10 +71,10 @@ export class Tasks {
     const { store } = this.#options
     const by = actorName(actor)
     for (let attempt = 0; attempt < maxTries; attempt++) {
-      const cancelledAtMs = await store.cancelWaiting(id, tenant, { actor: by, reason: 'cancelled' })
-      if (cancelledAtMs !== null) {
-        this.#options.onFinished(id)
-        return { id, status: 'CANCELLED', cancelRequested: false, cancelledAtMs }
+      const cancelled = await store.cancelWaiting(id, tenant, { actor: by, reason: 'cancelled' })
+      if (cancelled !== null) {
+        this.#options.onCancelled(cancelled)
+        return { id, status: 'CANCELLED', cancelRequested: false, cancelledAtMs: cancelled.cancelledAtMs }
       }
       const session = await store.requestCancel(id, tenant, { actor: by, reason: 'cancel_requested' })
       if (session !== null) {

@@ -121,7 +121,7 @@ export class TestNode {
       ...{ store: stores.tasks, edits: stores.edits, lists: stores.lists, waiters: this.waiters, onReady: () => {} },
       ensureQueue: (queue) => names.ensureQueue(queue),
       onEdited: (task) => void this.edited.push(task),
-      onFinished: (id) => this.waiters.finished([id]),
+      onCancelled: ({ id }) => this.waiters.finished([id]),
       onCancelRequested: (session) => void this.toldToCancel.push(session),
     })
   }

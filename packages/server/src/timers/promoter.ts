@@ -1,5 +1,6 @@
 import type { Clock, Uuid } from '@duly/domain'
 import type { Reservation } from '../dispatch/reservation.js'
+import type { EndedTask } from '../model.js'
 import type { DueTimer, Promoted, TimerStore } from '../store/timer-store.js'
 import { TimerHeap } from './timer-heap.js'
 
@@ -10,7 +11,7 @@ export interface PromoterOptions {
   readonly partitions: readonly number[]
   readonly reserve: (task: { queue: string; taskType: string; tenant: string }) => Reservation | null
   readonly onReady: (promoted: readonly Promoted[]) => void
-  readonly onExpired: (ids: readonly Uuid[]) => void
+  readonly onExpired: (tasks: readonly EndedTask[]) => void
 }
 
 /** The store is asked for the timers of this much ahead … */

@@ -9,6 +9,7 @@ import type {
   Report,
   Services,
   SessionRef,
+  StatsRequest,
   Submitted,
   TaskEdit,
   TaskFilters,
@@ -181,6 +182,17 @@ export class MemoryServices implements Services {
     },
     list: async () => ({ items: [], next: null }),
     revoke: async () => {},
+  }
+
+  readonly stats = {
+    read: async (_tenant: TenantScope, { windowMs, by }: StatsRequest) => {
+      this.#failIfTold()
+      const counts = { submitted: 4, started: 3, succeeded: 2, failed: 1, dead: 0, cancelled: 0, retried: 0 }
+      const rates = { submittedPerSecond: 4 / 60, startedPerSecond: 0.05, finishedPerSecond: 0.05, errorRate: 1 / 3 }
+      const base = { ...counts, ...rates, lost: 0, timedOut: 0, waitMs: null, runMs: { p50: 1, p90: 2, p99: 1_234.4 } }
+      const items = by === null ? [] : [{ name: 'a', ...base, depth: null, running: 1 }]
+      return { fromMs: fixedAtMs - windowMs, toMs: fixedAtMs, totals: { ...base, depth: 7, running: 1 }, by, items }
+    },
   }
 
   readonly health = { notReady: async () => this.readiness, isLeaving: () => this.isLeaving }

@@ -1,0 +1,24 @@
+import { type Duration, toMs } from '../duration.js'
+import type { HttpClient } from './http.js'
+import type { StatsRecord } from './records.js'
+import { fromWire } from './wire.js'
+
+export interface StatsOptions {
+  /** How far back, from a minute to 7 days; an hour unless given. */
+  readonly window?: Duration
+  /** Also by name: the 100 with the most events. */
+  readonly by?: 'queue' | 'task_type' | 'tenant'
+}
+
+/** `duly.stats()`: rates, percentiles and counts of a window. */
+export async function readStats(http: HttpClient, { window, by }: StatsOptions): Promise<StatsRecord> {
+  const query = new URLSearchParams()
+  if (window !== undefined) query.set('window_seconds', String(Math.round(toMs(window) / 1_000)))
+  if (by !== undefined) query.set('by', by)
+  const answer = await http.call({ method: 'GET', path: `/stats?${query}`, repeatable: true })
+  const record = fromWire(answer.body) as Omit<StatsRecord, 'from' | 'to'> & {
+    readonly from: string
+    readonly to: string
+  }
+  return { ...record, from: new Date(record.from), to: new Date(record.to) }
+}
