@@ -31,9 +31,11 @@ export async function bench(args: readonly string[], place: Place): Promise<void
   const results: LineResult[] = []
   let postgres: Readonly<Record<string, string>> = {}
   for (let run = 1; run <= options.runs; run += 1) {
-    const done = await once(options, `run ${run} of ${options.runs}`)
-    results.push(...done.results)
-    postgres = done.postgres
+    for (const nodes of options.nodes) {
+      const done = await once(options, nodes, `run ${run} of ${options.runs}${nodes === 1 ? '' : `, ${nodes} nodes`}`)
+      results.push(...done.results)
+      postgres = done.postgres
+    }
   }
   const summary = summarise(results, options)
   console.log(`\n${table(summary)}\n\nEvery task was delivered exactly once.`)
@@ -53,9 +55,9 @@ interface Once {
   readonly postgres: Readonly<Record<string, string>>
 }
 
-async function once(options: Options, title: string): Promise<Once> {
+async function once(options: Options, nodes: number, title: string): Promise<Once> {
   const profiles = options.profile ? mkdtempSync(join(tmpdir(), 'duly-profile-')) : null
-  const stack = await startStack(options, profiles)
+  const stack = await startStack(options, profiles, nodes)
   let statements: readonly Statement[] = []
   try {
     const run = new Run(stack, options)

@@ -11,6 +11,7 @@ export interface CpuPerTask {
 
 /** What some tasks cost. */
 export interface Cost {
+  readonly nodes: number
   readonly tasks: number
   readonly seconds: number
   readonly tasksPerSecond: number
@@ -31,13 +32,14 @@ export async function measure(stack: Stack, tasks: number, work: () => Promise<v
   const after = await sample(stack)
   const each = (name: keyof CpuPerTask | 'walBytes') => (after[name] - before[name]) / tasks
   return {
+    nodes: stack.servers.length,
     tasks,
     seconds,
     tasksPerSecond: tasks / seconds,
     cpu: { postgres: each('postgres'), server: each('server'), worker: each('worker'), producer: each('producer') },
     walBytes: each('walBytes'),
     others: shareOfOthers(before, after),
-    serverMb: memoryOf(stack.server.pid),
+    serverMb: memoryOf(stack.servers[0].pid),
   }
 }
 
@@ -51,7 +53,7 @@ async function sample(stack: Stack): Promise<Sample> {
   return {
     walBytes: await stack.database.walBytes(),
     postgres: cpuOfTree(stack.postgresPid),
-    server: cpuOf(stack.server.pid),
+    server: stack.servers.reduce((sum, { pid }) => sum + cpuOf(pid), 0),
     worker: cpuOf(stack.worker.pid),
     producer: cpuOf(stack.producer.pid),
     self: cpuOf(process.pid),

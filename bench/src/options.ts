@@ -8,6 +8,8 @@ export interface Options {
   readonly lines: readonly LineName[]
   /** Times that everything is measured, each on a new database. */
   readonly runs: number
+  /** How many nodes share the work; of several numbers each is measured in every run, by turns. */
+  readonly nodes: readonly number[]
   /** Tasks of each line that counts tasks; `warmUp` goes before, unmeasured. */
   readonly tasks: Readonly<Record<'warmUp' | 'single' | 'batch' | 'drain', number>>
   /** Requests in flight where tasks are submitted one by one. */
@@ -36,6 +38,7 @@ export const usage = `Usage: npm run bench -- [options]
 
   --line <names>            ${lineNames.join(',')} (default: all)
   --runs <n>                default 3
+  --nodes <numbers>         of nodes that share the work; 1,2 measures one and two by turns (default 1)
   --tasks <n>               tasks of each line that counts tasks
   --in-flight <n>           single submissions in flight, default 64
   --batch <n>               tasks a batch, default 500
@@ -65,6 +68,7 @@ export function parseOptions(args: readonly string[], defaultOut: string): Optio
     options: {
       line: text,
       runs: text,
+      nodes: text,
       tasks: text,
       'in-flight': text,
       batch: text,
@@ -80,12 +84,13 @@ export function parseOptions(args: readonly string[], defaultOut: string): Optio
     },
   })
   const { small, profile } = values
-  const number = (name: Exclude<keyof typeof values, 'small' | 'profile'>, usual: number) =>
+  const number = (name: Exclude<keyof typeof values, 'small' | 'profile' | 'nodes'>, usual: number) =>
     wholeNumber(name, values[name], usual)
   const tasks = (usual: number) => number('tasks', small ? 300 : usual)
   return Object.freeze({
     lines: linesOf(values.line),
     runs: number('runs', small || profile ? 1 : 3),
+    nodes: (values.nodes ?? '1').split(',').map((part) => wholeNumber('nodes', part, 1)),
     tasks: { warmUp: small ? 100 : 5_000, single: tasks(40_000), batch: tasks(80_000), drain: tasks(50_000) },
     inFlight: number('in-flight', 64),
     batch: number('batch', small ? 100 : 500),

@@ -6,7 +6,7 @@ import { type Percentiles, percentilesOf } from './stats.js'
 
 /** The process that submits. Every call resolves when all its tasks were answered 202, and rejects at any other answer. */
 export type ProducerCalls = {
-  prepare: { takes: { url: string; payloadBytes: number; seed: number }; answers: undefined }
+  prepare: { takes: { urls: readonly string[]; payloadBytes: number; seed: number }; answers: undefined }
   /** One task a request, so many requests in flight. */
   single: { takes: { count: number; inFlight: number }; answers: Submission }
   /** `size` tasks a request. */
@@ -23,14 +23,15 @@ export interface Submission {
 }
 
 let bodies: readonly Template[] = []
-let server = new URL('http://127.0.0.1')
+let servers: readonly URL[] = []
+let opened = 0
 const idle: Connection[] = []
 let sent = 0
 
 serveCalls<ProducerCalls>({
-  prepare: async ({ url, payloadBytes, seed }) => {
+  prepare: async ({ urls, payloadBytes, seed }) => {
     bodies = templates(256, payloadBytes, seed)
-    server = new URL(url)
+    servers = urls.map((url) => new URL(url))
     return undefined
   },
   single: ({ count, inFlight }) => closedLoop(count, inFlight, () => send('/api/v1/tasks', nextTask())),
@@ -67,7 +68,8 @@ async function connected(): Promise<Connection> {
   for (let connection = idle.pop(); connection !== undefined; connection = idle.pop()) {
     if (connection.isOpen) return connection
   }
-  return Connection.open(server)
+  opened += 1
+  return Connection.open(servers[opened % servers.length] as URL)
 }
 
 async function closedLoop(requests: number, inFlight: number, request: () => Promise<number>): Promise<Submission> {

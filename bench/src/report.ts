@@ -6,6 +6,7 @@ import { type Spread, spreadOf } from './stats.js'
 /** A line over all runs; the names carry the units. */
 export interface LineSummary {
   readonly line: LineName
+  readonly nodes: number
   readonly figures: Readonly<Record<string, Spread>>
 }
 
@@ -35,22 +36,32 @@ function total({ postgres, server, worker, producer }: CpuPerTask): number {
   return postgres + server + worker + producer
 }
 
-/** Median and spread of each figure of each line. */
-export function summarise(results: readonly LineResult[], { lines }: Pick<Options, 'lines'>): readonly LineSummary[] {
-  return lines.map((line) => {
-    const ofLine = results.filter((result) => result.line === line)
-    const entries = Object.entries(figures).flatMap(([name, read]): [string, Spread][] => {
-      const values = ofLine.map(read).filter((value) => value !== undefined)
-      return values.length === 0 ? [] : [[name, spreadOf(values)]]
-    })
-    return { line, figures: Object.fromEntries(entries) }
+/** Median and spread of each figure of each line, for each number of nodes. */
+export function summarise(
+  results: readonly LineResult[],
+  { lines, nodes }: Pick<Options, 'lines' | 'nodes'>,
+): readonly LineSummary[] {
+  return lines.flatMap((line) =>
+    nodes.map((count) => ({
+      line,
+      nodes: count,
+      figures: figuresOf(results.filter((result) => result.line === line && result.nodes === count)),
+    })),
+  )
+}
+
+function figuresOf(results: readonly LineResult[]): Readonly<Record<string, Spread>> {
+  const entries = Object.entries(figures).flatMap(([name, read]): [string, Spread][] => {
+    const values = results.map(read).filter((value) => value !== undefined)
+    return values.length === 0 ? [] : [[name, spreadOf(values)]]
   })
+  return Object.fromEntries(entries)
 }
 
 /** The summary as a Markdown table, readable as it stands: one column a line, one row a figure, `median (least–most)`. */
 export function table(summaries: readonly LineSummary[]): string {
   const names = Object.keys(figures).filter((name) => summaries.some((summary) => summary.figures[name] !== undefined))
-  const head = ['', ...summaries.map(({ line }) => line)]
+  const head = ['', ...summaries.map(({ line, nodes }) => (nodes === 1 ? line : `${line}, ${nodes} nodes`))]
   const rows = names.map((name) => [name, ...summaries.map((summary) => cell(summary.figures[name]))])
   const widths = head.map((_, column) => Math.max(3, ...[head, ...rows].map((row) => row[column]?.length ?? 0)))
   const line = (row: readonly string[]) =>

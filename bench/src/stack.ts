@@ -13,7 +13,8 @@ import type { WorkerCalls } from './worker.js'
 /** Everything that one run measures, each part in a process of its own, on a new database. */
 export interface Stack {
   readonly database: Database
-  readonly server: Server
+  /** The nodes; the first one stands for all where one is looked at. */
+  readonly servers: readonly [Server, ...Server[]]
   readonly worker: Remote<WorkerCalls>
   readonly producer: Remote<ProducerCalls>
   readonly postgresPid: number
@@ -24,7 +25,7 @@ export interface Stack {
 }
 
 /** @param profiles folder for CPU profiles of server and worker; null: none are taken */
-export async function startStack(options: Options, profiles: string | null): Promise<Stack> {
+export async function startStack(options: Options, profiles: string | null, nodes = 1): Promise<Stack> {
   const undo: (() => Promise<void>)[] = []
   const stop = async () => {
     for (const step of undo.splice(0).reverse()) await step()
@@ -35,12 +36,15 @@ export async function startStack(options: Options, profiles: string | null): Pro
     undo.push(async () => rmSync(folder, { recursive: true, force: true }))
     const postgres = await startPostgres({ dataDir: join(folder, 'postgres') })
     undo.push(() => postgres.stop())
-    const server = await Server.start({
-      databaseUrl: postgres.url,
-      folder,
-      nodeArguments: profiler(profiles, 'server'),
-    })
-    undo.push(() => server.stop())
+    const startServer = async () => {
+      const nodeArguments = profiler(profiles, 'server')
+      const server = await Server.start({ databaseUrl: postgres.url, folder, nodeArguments })
+      undo.push(() => server.stop())
+      return server
+    }
+    const servers: [Server, ...Server[]] = [await startServer()]
+    while (servers.length < nodes) servers.push(await startServer())
+    const urls = servers.map(({ url }) => url)
     const database = await Database.open(postgres.url)
     undo.push(() => database.close())
     const worker = Remote.start<WorkerCalls>('worker', profiler(profiles, 'worker'))
@@ -48,13 +52,13 @@ export async function startStack(options: Options, profiles: string | null): Pro
     const producer = Remote.start<ProducerCalls>('producer')
     undo.push(() => producer.end())
     const { payloadBytes, seed } = options
-    await producer.call('prepare', { url: server.url, payloadBytes, seed })
+    await producer.call('prepare', { urls, payloadBytes, seed })
     const startWorker = async () => {
-      await worker.call('start', { url: server.url, queue, slots: options.slots })
+      await worker.call('start', { urls, queue, slots: options.slots })
     }
     return {
       database,
-      server,
+      servers,
       worker,
       producer,
       postgresPid: postgres.pid,

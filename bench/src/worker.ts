@@ -5,7 +5,7 @@ import { type Percentiles, percentilesOf } from './stats.js'
 
 /** The process that runs handlers: a worker of the SDK as a user would start it, with a handler that does nothing. */
 export type WorkerCalls = {
-  start: { takes: { url: string; queue: string; slots: number }; answers: undefined }
+  start: { takes: { urls: readonly string[]; queue: string; slots: number }; answers: undefined }
   /** Resolves when so many different tasks were started since the process began. */
   reached: { takes: { count: number }; answers: undefined }
   /** Gives back what it holds and leaves; `start` may follow. */
@@ -24,12 +24,17 @@ export interface Seen {
 /** Without a new start for so long, waiting for more is given up. */
 const STALL_MS = 60_000
 
+interface Running {
+  readonly worker: Worker
+  readonly duly: Duly
+}
+
 const task = defineTask<{ readonly sent: string }>(taskType)
 const started = new Set<string>()
 let repeats = 0
 let delays: number[] = []
 let goal: { readonly count: number; readonly resolve: () => void } | null = null
-let running: { readonly worker: Worker; readonly duly: Duly } | null = null
+let running: readonly Running[] = []
 
 function onStart(taskId: string, sent: string): void {
   delays.push(Number(process.hrtime.bigint() - BigInt(sent)) / 1e6)
@@ -38,21 +43,29 @@ function onStart(taskId: string, sent: string): void {
   if (goal !== null && started.size >= goal.count) goal.resolve()
 }
 
-serveCalls<WorkerCalls>({
-  start: async ({ url, queue, slots }) => {
-    const duly = new Duly({ url })
-    const worker = new Worker(duly, { queues: [queue], slots }).handle(task, async (payload, ctx) => {
+/** One session; with several nodes each has one, and its share of the slots. */
+async function startWorker(url: string, options: { readonly queue: string; readonly slots: number }): Promise<Running> {
+  const duly = new Duly({ url })
+  const worker = new Worker(duly, { queues: [options.queue], slots: options.slots }).handle(
+    task,
+    async (payload, ctx) => {
       onStart(ctx.taskId, payload.sent)
-    })
-    running = { worker, duly }
-    await worker.start()
+    },
+  )
+  await worker.start()
+  return { worker, duly }
+}
+
+serveCalls<WorkerCalls>({
+  start: async ({ urls, queue, slots }) => {
+    running = await Promise.all(urls.map((url) => startWorker(url, { queue, slots: Math.ceil(slots / urls.length) })))
     return undefined
   },
   reached: ({ count }) => reached(count),
   stop: async () => {
-    await running?.worker.stop()
-    running?.duly.close()
-    running = null
+    await Promise.all(running.map(({ worker }) => worker.stop()))
+    for (const { duly } of running) duly.close()
+    running = []
     return undefined
   },
   seen: async () => {

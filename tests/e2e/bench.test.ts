@@ -15,8 +15,8 @@ interface Result {
 }
 
 // Only that it runs and delivers exactly: what it measures at this size means nothing.
-it('the benchmark runs all its lines and keeps a result', async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, [script, '--small', '--out', folder])
+it('the benchmark runs all its lines, here on two nodes, and keeps a result', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [script, '--small', '--nodes', '2', '--out', folder])
   expect(stdout).toContain('Every task was delivered exactly once.')
   const [file = ''] = await readdir(folder)
   const { summary } = JSON.parse(await readFile(join(folder, file), 'utf8')) as Result
