@@ -1,17 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { Count, closed, list, NullableInstant, name, PageQuery } from './common.js'
 
-const PerSecond = Type.Number({ minimum: 0 })
-
-/** How a queue went of late. */
-export const QueueRates = closed({
-  window_seconds: Count,
-  submitted_per_second: PerSecond,
-  started_per_second: PerSecond,
-  finished_per_second: PerSecond,
-})
-export type QueueRatesBody = Static<typeof QueueRates>
-
 export const Queue = closed({
   name: name(),
   paused: Type.Boolean({ description: 'Nothing is started from it; what runs goes on, and tasks are still taken.' }),
