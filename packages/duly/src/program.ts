@@ -12,6 +12,7 @@ import { queueCommands } from './commands/queue.js'
 import { serve } from './commands/serve.js'
 import type { ServerModule } from './commands/server-flags.js'
 import { stats } from './commands/stats.js'
+import { taskEdit, taskList, taskRuns } from './commands/task-list.js'
 import { taskCalls, taskGet } from './commands/task-show.js'
 import { taskSubmit } from './commands/task-submit.js'
 import { worker } from './commands/worker.js'
@@ -30,8 +31,9 @@ export function buildProgram(context: Context, server?: ServerModule): Command {
       'after',
       `\nExit codes:\n${exitCodes.map(({ code, doc }) => `  ${String(code).padEnd(4)}${doc}`).join('\n')}`,
     )
-  const task = new Command('task').description('submit tasks, look at them, cancel and retry them')
-  for (const command of [taskSubmit(context), taskGet(context), ...taskCalls(context)]) task.addCommand(command)
+  const task = new Command('task').description('submit tasks, list them, look at them, edit, cancel and retry them')
+  const onTasks = [taskSubmit(context), taskList(context), taskGet(context), taskEdit(context), ...taskCalls(context)]
+  for (const command of [...onTasks, taskRuns(context)]) task.addCommand(command)
   const queue = new Command('queue').description('look at queues; pause, resume and purge them')
   for (const command of queueCommands(context)) queue.addCommand(command)
   const key = new Command('key').description('make, list and revoke API keys')

@@ -1,4 +1,11 @@
-import { type AttemptRecord, type EventRecord, rawOf, type TaskRecord } from '@duly/sdk'
+import {
+  type AttemptRecord,
+  type EventRecord,
+  type RunRecord,
+  rawOf,
+  type TaskRecord,
+  type TaskSummary,
+} from '@duly/sdk'
 import { facts, table } from './table.js'
 
 /** A task for a reader: what matters at a glance first, then what was asked, then how it ended. */
@@ -49,6 +56,39 @@ export function renderAttempts(attempts: readonly AttemptRecord[]): string {
     attempt.error && `${attempt.error.class}: ${attempt.error.message}`,
   ])
   return table(['ATTEMPT', 'OUTCOME', 'STARTED', 'ENDED', 'WORKER', 'RETRY AFTER', 'ERROR'], rows)
+}
+
+export function renderTasks(tasks: readonly TaskSummary[]): string {
+  if (tasks.length === 0) return 'No tasks.\n'
+  const rows = tasks.map((task) => [
+    task.id,
+    task.status,
+    task.taskType,
+    task.queue,
+    task.priority,
+    task.tenantId,
+    instant(task.createdAt),
+    task.attempts,
+    task.error === null ? task.reason : `${task.error.class}: ${shortened(task.error.message)}`,
+  ])
+  return table(['TASK', 'STATUS', 'TYPE', 'QUEUE', 'PRIORITY', 'TENANT', 'CREATED', 'ATTEMPTS', 'WHY'], rows)
+}
+
+/** The beginning of a text that must not break a table. */
+const shortened = (text: string): string => (text.length <= 60 ? text : `${text.slice(0, 59)}…`)
+
+export function renderRuns(runs: readonly RunRecord[]): string {
+  const rows = runs.map((run) => [
+    run.run,
+    run.status,
+    instant(run.startedAt),
+    instant(run.completedAt),
+    instant(run.replayedAt),
+    run.failures,
+    run.crashes,
+    run.error === null ? run.reason : `${run.error.class}: ${run.error.message}`,
+  ])
+  return table(['RUN', 'STATUS', 'STARTED', 'ENDED', 'RETRIED', 'FAILURES', 'CRASHES', 'WHY'], rows)
 }
 
 export function renderEvents(events: readonly EventRecord[]): string {

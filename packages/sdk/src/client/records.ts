@@ -67,6 +67,29 @@ export interface TaskRecord<Payload = unknown, Result = unknown> {
   readonly progress: { readonly percent: number; readonly note: string | null } | null
 }
 
+/** What a list tells of a task: no payload, no result, and no stack of its error. */
+export type TaskSummary = Omit<TaskRecord, 'payload' | 'result' | 'error'> & {
+  readonly error: Omit<TaskErrorInfo, 'stack'> | null
+}
+
+/** From the submission, or a retry by hand, to the end. */
+export interface RunRecord {
+  readonly run: number
+  readonly status: TaskStatus
+  readonly startedAt: Date | null
+  readonly completedAt: Date | null
+  /** When a retry took its end back; null: the current run. */
+  readonly replayedAt: Date | null
+  /** Attempts count on over the runs. */
+  readonly lastAttempt: number
+  readonly failures: number
+  readonly crashes: number
+  readonly reason: string | null
+  readonly workerId: string | null
+  readonly workerName: string | null
+  readonly error: TaskErrorInfo | null
+}
+
 /** The answer to a submission. */
 export interface SubmitReceipt {
   readonly id: string

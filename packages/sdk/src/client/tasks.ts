@@ -10,11 +10,14 @@ import {
   type EventRecord,
   isFinished,
   type Page,
+  type RunRecord,
   type SubmitReceipt,
   type TaskRecord,
+  type TaskSummary,
 } from './records.js'
 import { type AnyTask, encodeSubmission, type SubmitOptions, toSubmission } from './submission.js'
 import { TaskHandle, type WaitOptions } from './task-handle.js'
+import { encodeEdit, listQuery, type PageOptions, type TaskEdit, type TaskFilters } from './task-lists.js'
 import { fromWire } from './wire.js'
 
 /** One task of a batch; made type-safe by {@link batchItem}. */
@@ -157,6 +160,44 @@ export class Tasks {
     return toRecord<TaskRecord>(answer)
   }
 
+  /** A page of tasks, the newest first. It may be short, or empty, and yet have a `nextCursor`; see {@link all}. */
+  async list(filters: TaskFilters = {}, page: PageOptions = {}): Promise<Page<TaskSummary>> {
+    return this.#page<TaskSummary>(`/tasks${listQuery(filters, page)}`, page)
+  }
+
+  /**
+   * Every task that fits, the newest first, page by page as they are taken: `for await (const task of duly.tasks.all({ status: 'DEAD' }))`.
+   * What fits all the while comes exactly once, whatever moves meanwhile. `limit` is that of one page.
+   */
+  async *all(filters: TaskFilters = {}, options: Omit<PageOptions, 'cursor'> = {}): AsyncGenerator<TaskSummary, void> {
+    for (let cursor: string | null = null; ; ) {
+      const page: Page<TaskSummary> = await this.list(filters, { ...options, ...(cursor === null ? {} : { cursor }) })
+      yield* page.items
+      if (page.nextCursor === null) return
+      cursor = page.nextCursor
+    }
+  }
+
+  /**
+   * Edits a task that waits. What starts after this has resolved runs as edited.
+   *
+   * @throws DulyApiError `wrong_state` when it runs or has ended, or does not take a new time
+   */
+  async edit(id: string, edit: TaskEdit): Promise<TaskRecord> {
+    const answer = await this.#http.call({
+      method: 'PATCH',
+      path: taskPath(id),
+      body: encodeEdit(edit),
+      repeatable: true,
+    })
+    return toRecord<TaskRecord>(answer)
+  }
+
+  /** The current run of a task, then those that a retry by hand took back, the newest first. */
+  async runs(id: string, page: PageOptions = {}): Promise<Page<RunRecord>> {
+    return this.#page<RunRecord>(`${taskPath(id, 'runs')}${listQuery({}, page)}`, page)
+  }
+
   /** Every attempt so far, the oldest first. */
   async attempts(id: string): Promise<readonly AttemptRecord[]> {
     return this.#list<AttemptRecord>(taskPath(id, 'attempts'))
@@ -171,6 +212,10 @@ export class Tasks {
     const answer = await this.#http.call({ method: 'GET', path, repeatable: true })
     const { items } = fromWire(answer.body) as Page<T>
     return keepRaw(items, () => rawJson(answer.text).member('items'))
+  }
+
+  async #page<T>(path: string, { signal }: PageOptions): Promise<Page<T>> {
+    return toRecord<Page<T>>(await this.#http.call({ method: 'GET', path, repeatable: true, signal }))
   }
 
   #handle(task: AnyTask | string, answer: Record<string, unknown>): TaskHandle {

@@ -1,0 +1,120 @@
+import type { Duly, TaskEdit, TaskFilters, TaskSummary } from '@duly/sdk'
+import type { Command } from 'commander'
+import { CliError } from '../cli/cli-error.js'
+import { readJson } from '../cli/json-input.js'
+import { renderRuns, renderTask, renderTasks } from '../cli/render.js'
+import { parseSeconds } from '../cli/seconds.js'
+import { toWireJson } from '../cli/wire-json.js'
+import { type ClientOptions, type Context, clientCommand, print, withClient } from './command.js'
+
+interface ListFlags extends ClientOptions, TaskFilters {
+  readonly limit: number
+  readonly all?: true
+}
+
+const LIST_EXAMPLE = [
+  'duly task list --status DEAD --queue email-queue',
+  'duly task list --created-after 2026-04-03T00:00:00Z --all --json | jq -r .task_id',
+].join('\n')
+
+/** Tasks that one request asks for at most. */
+const PAGE = 500
+
+const wholeNumber =
+  (flag: string, least: number) =>
+  (text: string): number => {
+    if (/^\d{1,9}$/.test(text) && Number(text) >= least) return Number(text)
+    throw new CliError('usage', `${flag} must be a whole number from ${least}, not "${text}"`)
+  }
+
+/** `duly task list`: as many pages as the limit takes; an unusual filter may find few tasks on each. */
+export function taskList(context: Context): Command {
+  return clientCommand('list', 'list tasks, the newest first', LIST_EXAMPLE)
+    .option('--status <status>', 'SCHEDULED, PENDING, BLOCKED, RUNNING, RETRYING, SUCCEEDED, FAILED, DEAD or CANCELLED')
+    .option('--task-type <name>', 'of this type')
+    .option('--queue <name>', 'in this queue')
+    .option('--tenant <id>', 'of this tenant')
+    .option('--tag <tag>', 'with this tag')
+    .option('--workflow-id <id>', 'of this workflow')
+    .option('--cron-id <id>', 'of this cron task')
+    .option('--created-after <instant>', 'created then or later, e.g. 2026-04-03T00:00:00Z')
+    .option('--created-before <instant>', 'created before that instant')
+    .option('--correlation-id <id>', 'with this metadata.correlation_id')
+    .option('--limit <n>', 'so many at most', wholeNumber('--limit', 1), 50)
+    .option('--all', 'all of them; with --json they come line by line')
+    .action((flags: ListFlags) => withClient(flags, (duly) => list(context, duly, flags)))
+}
+
+async function list({ terminal }: Context, duly: Duly, flags: ListFlags): Promise<void> {
+  const { url: _, apiKey: __, json, limit, all, ...filters } = flags
+  const most = all ? Number.POSITIVE_INFINITY : limit
+  const shown: TaskSummary[] = []
+  let count = 0
+  let isMore = false
+  for await (const task of duly.tasks.all(filters, { limit: Math.min(PAGE, most + 1) })) {
+    isMore = count === most
+    if (isMore) break
+    count += 1
+    if (json) terminal.out(`${JSON.stringify(toWireJson(task))}\n`)
+    else shown.push(task)
+  }
+  if (!json) terminal.out(renderTasks(shown))
+  if (isMore) terminal.err(`There are more: give --limit or --all.\n`)
+}
+
+interface EditFlags extends ClientOptions {
+  readonly payload?: string
+  readonly scheduledAt?: string
+  readonly priority?: TaskEdit['priority']
+  readonly queue?: string
+  readonly maxRetries?: number
+  readonly timeout?: number
+}
+
+const EDIT_EXAMPLE = [
+  'duly task edit task-01kf3v7q2n8f5w9r6x4y1z0abc --priority high --scheduled-at now',
+  `duly task edit task-01kf3v7q2n8f5w9r6x4y1z0abc --payload '{"to":"b@example.com"}'`,
+].join('\n')
+
+/** `duly task edit`. */
+export function taskEdit(context: Context): Command {
+  return clientCommand('edit', 'edit a task that waits: what starts from then on runs as edited', EDIT_EXAMPLE)
+    .argument('<id>', 'id of the task')
+    .option('--payload <json>', 'new payload: JSON, @file, or - for standard input')
+    .option('--scheduled-at <instant>', 'start no sooner, or "now"; of a SCHEDULED or PENDING task')
+    .option('--priority <level>', 'high, medium or low')
+    .option('--queue <name>', 'move it to this queue')
+    .option('--max-retries <n>', 'retries after the first failure, 0 to 100', wholeNumber('--max-retries', 0))
+    .option('--timeout <duration>', 'limit of one attempt', (text) => parseSeconds(text, '--timeout'))
+    .action(async (id: string, flags: EditFlags) => {
+      const edit = await editOf(flags, context)
+      if (Object.keys(edit).length === 0) throw new CliError('usage', 'say what to edit, e.g. --priority high')
+      print(context, flags, await withClient(flags, (duly) => duly.tasks.edit(id, edit)), renderTask)
+    })
+}
+
+async function editOf(flags: EditFlags, { terminal }: Context): Promise<TaskEdit> {
+  const { payload, scheduledAt, priority, queue, maxRetries, timeout } = flags
+  return {
+    ...(payload === undefined ? {} : { payload: await readJson('--payload', payload, terminal) }),
+    ...(scheduledAt === undefined ? {} : { scheduledAt: scheduledAt === 'now' ? null : scheduledAt }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(queue === undefined ? {} : { queue }),
+    ...(maxRetries === undefined ? {} : { maxRetries }),
+    ...(timeout === undefined ? {} : { timeout: timeout * 1_000 }),
+  }
+}
+
+/** `duly task runs`: the newest 100. */
+export function taskRuns(context: Context): Command {
+  return clientCommand(
+    'runs',
+    'list the runs of a task: the current one, then those that a retry took back (the newest 100)',
+    'duly task runs task-01kf3v7q2n8f5w9r6x4y1z0abc',
+  )
+    .argument('<id>', 'id of the task')
+    .action(async (id: string, options: ClientOptions) => {
+      const page = await withClient(options, (duly) => duly.tasks.runs(id, { limit: 100 }))
+      print(context, options, page.items, renderRuns)
+    })
+}

@@ -1,0 +1,83 @@
+import type { Priority } from '../define-task.js'
+import { type Duration, toSeconds } from '../duration.js'
+import { RawJson } from './raw-json.js'
+import type { TaskStatus } from './records.js'
+
+/** Which tasks a list holds; all that is given must fit. */
+export interface TaskFilters {
+  readonly status?: TaskStatus
+  readonly taskType?: string
+  readonly queue?: string
+  /** Only for a key that is bound to no tenant. */
+  readonly tenant?: string
+  readonly tag?: string
+  readonly workflowId?: string
+  readonly cronId?: string
+  /** Created at this instant or later. */
+  readonly createdAfter?: Date | string
+  /** Created before this instant. */
+  readonly createdBefore?: Date | string
+  readonly correlationId?: string
+}
+
+/** Which page of a list. */
+export interface PageOptions {
+  /** Items at most, 1 to 500 (of runs: 100). Default 50. */
+  readonly limit?: number
+  /** `nextCursor` of the page before, with the same filters. */
+  readonly cursor?: string
+  readonly signal?: AbortSignal
+}
+
+/** An edit of a task that waits: at least one field; what is absent stays. */
+export interface TaskEdit {
+  /** Null or in the past: now. Only while it is SCHEDULED or PENDING. */
+  readonly scheduledAt?: Date | string | null
+  readonly priority?: Priority
+  /** As a whole; checked by no schema here. */
+  readonly payload?: unknown
+  readonly queue?: string
+  readonly maxRetries?: number
+  readonly timeout?: Duration
+}
+
+const instant = (at: Date | string): string => (at instanceof Date ? at.toISOString() : at)
+
+const parameters: Readonly<Record<keyof TaskFilters, string>> = {
+  status: 'status',
+  taskType: 'task_type',
+  queue: 'queue',
+  tenant: 'tenant_id',
+  tag: 'tag',
+  workflowId: 'workflow_id',
+  cronId: 'cron_id',
+  createdAfter: 'created_after',
+  createdBefore: 'created_before',
+  correlationId: 'correlation_id',
+}
+
+/** The query of a list: `?…`, or nothing. */
+export function listQuery(filters: TaskFilters, { limit, cursor }: PageOptions): string {
+  const search = new URLSearchParams()
+  for (const [name, parameter] of Object.entries(parameters)) {
+    const value = filters[name as keyof TaskFilters]
+    if (value !== undefined) search.set(parameter, instant(value))
+  }
+  if (limit !== undefined) search.set('limit', String(limit))
+  if (cursor !== undefined) search.set('cursor', cursor)
+  return search.size === 0 ? '' : `?${search}`
+}
+
+/** The JSON text of an edit, a raw payload as it was written. */
+export function encodeEdit({ scheduledAt, priority, payload, queue, maxRetries, timeout }: TaskEdit): string {
+  const fields: Record<string, unknown> = {
+    scheduled_at: scheduledAt === undefined || scheduledAt === null ? scheduledAt : instant(scheduledAt),
+    priority,
+    queue,
+    max_retries: maxRetries,
+    timeout_seconds: timeout === undefined ? undefined : toSeconds(timeout),
+  }
+  if (!(payload instanceof RawJson)) return JSON.stringify({ ...fields, payload })
+  const rest = JSON.stringify(fields).slice(1, -1)
+  return `{${rest}${rest === '' ? '' : ','}"payload":${payload.text}}`
+}
