@@ -12,7 +12,7 @@ const actor = { kind: 'api', name: 'tester' } as const
 
 const steps = {
   ...{ submit: 5, keyed: 3, batch: 2, handOff: 3, poll: 5, exchange: 6, report: 4, beat: 3, cancel: 3, replay: 4 },
-  ...{ read: 3, wait: 1, promote: 4, watch: 2, look: 2, hire: 1, kill: 1, leave: 1, overrun: 1 },
+  ...{ edit: 3, read: 3, wait: 1, promote: 4, watch: 2, look: 2, hire: 1, kill: 1, leave: 1, overrun: 1 },
 }
 type Step = keyof typeof steps
 
@@ -108,6 +108,7 @@ export class Program {
         return this.#look()
       case 'cancel':
       case 'replay':
+      case 'edit':
       case 'read':
       case 'wait':
       case 'overrun':
@@ -143,6 +144,8 @@ export class Program {
         return this.#cancel(id)
       case 'replay':
         return this.#replay(id)
+      case 'edit':
+        return this.#edit(id)
       case 'overrun':
         return this.#overrunOf(id)
       case 'wait':
@@ -207,6 +210,11 @@ export class Program {
 
   async #replay(id: Uuid): Promise<void> {
     this.ledger.asked('replay', id, await this.#ask(`replay ${id}`, ({ tasks }) => tasks.replay(id, null, actor)))
+  }
+
+  async #edit(id: Uuid): Promise<void> {
+    const edit = { priority: this.#random.pick([1, 2, 3] as const) }
+    await this.#ask(`edit ${id}`, ({ tasks }) => tasks.edit(id, null, { edit, actor }))
   }
 
   async #read(id: Uuid): Promise<void> {
