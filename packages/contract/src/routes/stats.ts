@@ -5,13 +5,13 @@ export const statsRoutes = {
   getStats: {
     method: 'GET',
     path: `${apiBase}/stats`,
-    tag: 'system',
+    tag: 'queues',
     summary: 'Rates, percentiles and counts of a window',
     description:
       'From sums that the nodes keep as they work, each at most some seconds behind. A caller that is bound to a tenant gets the figures of that tenant.',
     scope: 'read',
     query: StatsQuery,
     responses: { 200: { description: 'The figures.', schema: Stats } },
-    problems: ['forbidden', 'store_unavailable', 'shutting_down'],
+    problems: ['forbidden'],
   },
 } as const satisfies ApiRouteGroup
