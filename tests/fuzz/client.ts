@@ -21,13 +21,22 @@ const SILENCE_LIMIT_MS = 30_000
 /** HTTP as it is: no path is tidied, no answer is followed, and silence is an error. */
 export class Client {
   readonly #url: string
+  #edits: Promise<unknown> = Promise.resolve()
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 16 })
 
   constructor(url: string) {
     this.#url = url
   }
 
-  send(request: Request): Promise<Answer> {
+  /** Edits go one after the other, so that each answer shows what it did itself. */
+  async send(request: Request): Promise<Answer> {
+    if (request.method !== 'PATCH' && request.method !== 'PUT') return this.#send(request)
+    const answer = this.#edits.then(() => this.#send(request))
+    this.#edits = answer.catch(() => {})
+    return answer
+  }
+
+  #send(request: Request): Promise<Answer> {
     const { body } = request
     const form = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(body.length) }
     return new Promise((resolve, reject) => {
