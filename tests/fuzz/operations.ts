@@ -16,6 +16,7 @@ export interface Schema {
   readonly items?: Schema
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
+  readonly minProperties?: number
   readonly additionalProperties?: boolean | Schema
   readonly anyOf?: readonly Schema[]
 }

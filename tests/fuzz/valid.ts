@@ -44,11 +44,11 @@ function objects(schema: Schema, resolve: Resolve): fc.Arbitrary<Node> {
     const member = validOf(replaced[key] ?? property, resolve).map((value) => ({ key: JSON.stringify(key), value }))
     return required.includes(key) ? member : fc.option(member, { freq: 2 })
   })
-  return fc.tuple(fc.tuple(...members), extras(schema, resolve)).map(([listed, more]) => ({
-    kind: 'object',
-    schema,
-    members: [...listed.filter((member) => member !== null), ...more],
-  }))
+  return fc
+    .tuple(fc.tuple(...members), extras(schema, resolve))
+    .map(([listed, more]) => [...listed.filter((member) => member !== null), ...more])
+    .filter((found) => found.length >= (schema.minProperties ?? 0))
+    .map((found) => ({ kind: 'object', schema, members: found }))
 }
 
 /** Members beyond the listed ones, where a schema takes them. */
