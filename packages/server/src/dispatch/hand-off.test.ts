@@ -101,20 +101,6 @@ describe('a submission', () => {
     expect(await worker.poll(1, { wait: 5 })).toMatchObject([{ task_id }])
   })
 
-  it('for a worker of one tenant stays with that tenant', async () => {
-    const queue = newQueue()
-    const bound = await node.api.worker({ queues: [queue] })
-    await sql("update worker_sessions set tenant = 'acme' where id = $1", [decodeId('worker', bound.id)])
-    const other = await startHttpNode(url)
-    bound.moveTo(other.api)
-    const poll = bound.poll(1, { wait: 5 })
-    await enough(150)
-    await other.api.submit({ queue, metadata: { tenant_id: 'strangers' } })
-    const { task_id } = await other.api.submit({ queue, metadata: { tenant_id: 'acme' } })
-    expect(await poll).toMatchObject([{ task_id }])
-    await other.stop()
-  })
-
   it('does not go to a session that died with its poll open', async () => {
     const queue = newQueue()
     const { worker, poll } = await waitingWorker(queue)
