@@ -172,7 +172,7 @@ export function assemble(
       void sessions.wakeCancelled().catch(() => {})
     },
   })
-  const recorder = new Recorder({ store: stores.stats, storeNowMs })
+  const recorder = new Recorder({ store: stores.stats, storeNowMs: () => storeClock.knownMs() })
   const observers = new Observers({
     metrics,
     recorder,

@@ -3,7 +3,8 @@ import { Minute } from './cells.js'
 
 export interface RecorderOptions {
   readonly store: StatsStore
-  readonly storeNowMs: () => number
+  /** Null while the store's clock is not known: what happens then counts in the minute before. */
+  readonly storeNowMs: () => number | null
 }
 
 const minuteMs = 60_000
@@ -17,17 +18,17 @@ const maxMinutes = 10
 export class Recorder {
   readonly #options: RecorderOptions
   readonly #minutes = new Map<number, Minute>()
-  #current: Minute
+  #current = new Minute(0)
   #flushing: Promise<void> = Promise.resolve()
 
   constructor(options: RecorderOptions) {
     this.#options = options
-    this.#current = this.#begin()
   }
 
   /** The minute that it is now, to count in. Never an earlier one than before: what is done with is not begun anew. */
   now(): Minute {
-    if (this.#options.storeNowMs() >= this.#current.startMs + minuteMs) this.#current = this.#begin()
+    const nowMs = this.#options.storeNowMs()
+    if (nowMs !== null && nowMs >= this.#current.startMs + minuteMs) this.#current = this.#begin(nowMs)
     return this.#current
   }
 
@@ -37,8 +38,8 @@ export class Recorder {
     return this.#flushing
   }
 
-  #begin(): Minute {
-    const minute = new Minute(Math.floor(this.#options.storeNowMs() / minuteMs) * minuteMs)
+  #begin(nowMs: number): Minute {
+    const minute = new Minute(Math.floor(nowMs / minuteMs) * minuteMs)
     this.#minutes.set(minute.startMs, minute)
     for (const startMs of this.#minutes.keys()) {
       if (this.#minutes.size <= maxMinutes) break

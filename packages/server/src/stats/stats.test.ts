@@ -182,6 +182,25 @@ describe('figures', () => {
   })
 })
 
+describe('a node that does not know the time', () => {
+  it('counts on in the minute before, and fails nothing', async () => {
+    let known: number | null = null
+    const store = newStore()
+    const recorder = new Recorder({ store, storeNowMs: () => known })
+    recorder.now().count(place(0), 'submitted')
+    known = nowMs
+    recorder.now().count(place(0), 'submitted')
+    const { startMs } = recorder.now()
+    known = null
+    recorder.now().count(place(0), 'submitted')
+    expect(recorder.now().startMs).toBe(startMs)
+    const rows: unknown[] = []
+    store.writeMinute = async (written) => void rows.push(...written)
+    await recorder.flush()
+    expect(rows).toContainEqual(expect.objectContaining({ startMs, submitted: 2 }))
+  })
+})
+
 describe('sums', () => {
   it('are read in the place of what they are made of, and outlive it', async () => {
     const realNowMs = nowMs

@@ -37,12 +37,14 @@ export class StoreClock {
 
   /** Epoch ms by the store's clock. Rejects with `store_unavailable` while it was never or not for an hour learned. */
   nowMs(): number {
+    const nowMs = this.knownMs()
+    if (nowMs !== null) return nowMs
+    throw new DulyError('store_unavailable', "The store's clock is not known yet; try again.", { retryAfterSeconds: 1 })
+  }
+
+  /** As `nowMs`, and null where that rejects: for figures, which fail nothing. */
+  knownMs(): number | null {
     const monotonicMs = this.#clock.monotonicMs()
-    if (!(monotonicMs - this.#syncedAtMs < staleMs)) {
-      throw new DulyError('store_unavailable', "The store's clock is not known yet; try again.", {
-        retryAfterSeconds: 1,
-      })
-    }
-    return monotonicMs + this.#offsetMs
+    return monotonicMs - this.#syncedAtMs < staleMs ? monotonicMs + this.#offsetMs : null
   }
 }
