@@ -77,13 +77,24 @@ const picks: Readonly<Record<Driver, readonly [from: (walk: string) => string, o
   succeeded: [(walk) => `from (${walk}) d ${joinTask} where d.status = $14::text ${fits}`, 'd.id desc'],
 }
 
+/** The walk can lead over tasks of several tenants. */
+export const isShared = (driver: Driver): boolean => driver !== 'tenant'
+
+/** The next task of the tenant behind the last entry that was looked at: a cursor must not hold another tenant's id. */
+const ownBehind = `(
+    select t.id from tasks t
+    where t.tenant = $5::text and t.id < e.id and t.id >= $2::uuid
+    order by t.id desc limit 1)`
+
 /**
  * One page of a list in one snapshot: a task that moves between the tables stands in exactly one of them. At most $4 entries
- * of the driver are looked at; when they yield fewer rows than wanted, `edge` is the last of them, or null: that was all.
+ * of the driver are looked at; when they yield fewer rows than wanted, `edge` is the last of them, or null: that was all. Where a
+ * tenant's are asked for and the entries are everybody's, `edge` is the tenant's next task instead, which was not looked at.
  */
 function listBy(driver: Driver): Statement {
   const walk = walks[driver]
   const [from, order] = picks[driver]
+  const edge = isShared(driver) ? `case when $5::text is null then e.id else ${ownBehind} end` : 'e.id'
   return {
     name: `list_by_${driver}`,
     text: `
@@ -91,7 +102,7 @@ with page as materialized (
   select d.id ${from(`${walk} limit $4::integer`)} order by ${order} limit $3::integer
 )
 select case when (select count(*) from page) < $3::integer then (
-    select e.id from (${walk} limit 1 offset $4::integer - 1) e) end as edge, r.*
+    select ${edge} from (${walk} limit 1 offset $4::integer - 1) e) end as edge, r.*
 from (select true) one left join (
   select ${summaryColumns}
   from page g cross join lateral (select t.* from tasks t where t.id = g.id limit 1) t ${summaryJoins}

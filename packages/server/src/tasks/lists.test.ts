@@ -232,3 +232,26 @@ describe('over many finished tasks', () => {
     expect(new Set(ids(await crawl({ taskType: 'old' })))).toHaveLength(24_000)
   })
 })
+
+test("a cursor of one tenant's list holds no task of another, though the page looked at thousands of those", async () => {
+  const batch = (count: number, tenant: string) =>
+    node.intake.submitBatch(Array.from({ length: count }, () => newTask({ tenant, queue: tenant })))
+  const first = await batch(2, 'owner')
+  const foreign = new Set(ids(await batch(6_000, 'crowd')))
+  const second = await batch(1, 'owner')
+  const ended = await batch(1_100, 'owner')
+  await Promise.all(ended.map(({ id }) => node.tasks.cancel(id, 'owner', { kind: 'api' })))
+  const filters = { ...none, status: 'PENDING' } as const
+  const found: Uuid[] = []
+  const cursors: string[] = []
+  for (let after: string | null = null; ; ) {
+    const page = await node.tasks.list(filters, 'owner', { limit: 50, after })
+    found.push(...ids(page.items))
+    if (page.next === null) break
+    after = page.next
+    cursors.push(after)
+  }
+  expect(found).toEqual(ids([...second, ...first.reverse()]))
+  expect(cursors.length).toBeGreaterThan(0)
+  expect(cursors.filter((cursor) => foreign.has(cursor))).toEqual([])
+})
