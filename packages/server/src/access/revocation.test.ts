@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Api } from '../dispatch/testing/http-node.js'
 import { enough } from '../dispatch/testing/http-node.js'
@@ -71,6 +73,43 @@ describe('when a revocation has answered', () => {
     expect((await admin.call('DELETE', '/api-keys/key-01m8m8kd7xe3bty5rn8g2h4j6q')).status).toBe(404)
     expect((await admin.call('DELETE', '/api-keys/task-01m8m8kd7xe3bty5rn8g2h4j6q')).status).toBe(400)
   })
+})
+
+/** Sends the head of a request and half of its body; the rest when it is told to. */
+function beginCall(secret: string, { path, body, node }: { path: string; body: object; node: 0 | 1 }) {
+  const text = JSON.stringify(body)
+  const headers = {
+    ...{ authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    'content-length': Buffer.byteLength(text),
+  }
+  const call = request(`${guarded.nodes[node].url}/api/v1${path}`, { method: 'POST', headers })
+  const answered = once(call, 'response') as Promise<[IncomingMessage]>
+  call.write(text.slice(0, 5))
+  return {
+    end: async (): Promise<number | undefined> => {
+      call.end(text.slice(5))
+      const [response] = await answered
+      response.resume()
+      return response.statusCode
+    },
+  }
+}
+
+test.each([0, 1] as const)('a body that arrives after its key was revoked does nothing (node %i)', async (node) => {
+  const key = await guarded.key(['admin'])
+  const begin = (path: string, body: object) => beginCall(key.secret, { path, body, node })
+  const calls = [
+    begin('/api-keys', { name: 'back door', scopes: ['admin'] }),
+    begin('/tasks', { task_type: 'late', queue: 'late-bodies' }),
+    begin('/tasks/batch', { tasks: [{ task_type: 'late', queue: 'late-bodies' }] }),
+  ]
+  // the heads have been looked at when a later call on the same node has its answer
+  await enough(300)
+  expect(await statusOf(guarded.api(key.secret, node))).toBe(200)
+  expect(await revoke(key)).toBe(204)
+  expect(await Promise.all(calls.map(({ end }) => end()))).toEqual([401, 401, 401])
+  expect((await admin.call('GET', '/queues/late-bodies')).status).toBe(404)
+  expect(await guarded.sql(`select id from api_keys where name = 'back door'`)).toEqual([])
 })
 
 test('calls that are held for a revoked key end with 401, on every node', async () => {

@@ -251,7 +251,7 @@ test("a cursor of one tenant's list holds no task of another, though the page lo
     after = page.next
     cursors.push(after)
   }
-  expect(found).toEqual(ids([...second, ...first.reverse()]))
+  expect(found).toEqual(ids([...second, ...[...first].reverse()]))
   expect(cursors.length).toBeGreaterThan(0)
   expect(cursors.filter((cursor) => foreign.has(cursor))).toEqual([])
 })

@@ -25,7 +25,7 @@ export const accessTo = ({ scope, tag }: Pick<ApiRoute, 'scope' | 'tag'>): { rea
 const closed: RouteAccess = { scope: 'admin', needsNoStore: false }
 
 /**
- * Looks at the key of every request before anything of its body is read. With no gate the server is open, and everybody is the
+ * Looks at the key of every request before anything of its body is read, and again when the body is there. With no gate the server is open, and everybody is the
  * caller who may do everything.
  */
 export function registerAccess(app: FastifyInstance, { gate }: ApiContext): void {
@@ -45,6 +45,24 @@ export function registerAccess(app: FastifyInstance, { gate }: ApiContext): void
         return
       }
       admit(caller)
+    } catch (error) {
+      return done(error as Error)
+    }
+    done()
+  })
+  if (gate !== null) confirmAfterBody(app, gate)
+}
+
+/** A body may take long to arrive, and its key be revoked or expire meanwhile: then nothing is done with it. */
+function confirmAfterBody(app: FastifyInstance, gate: Gate): void {
+  app.addHook('preHandler', ({ caller, body }, _reply, done) => {
+    if (caller === null || body === undefined) return done()
+    try {
+      const confirmed = gate.confirm(caller)
+      if (confirmed instanceof Promise) {
+        confirmed.then(() => done(), done)
+        return
+      }
     } catch (error) {
       return done(error as Error)
     }
