@@ -20,6 +20,8 @@ export interface Transition {
   readonly raisesFailures: boolean
   /** Writes an event row with actor and reason; without it the trail is derived from the task's timestamps. */
   readonly leavesTrail: boolean
+  /** Each task keeps its status: `to` is the same as `from`, one by one. */
+  readonly keepsStatus: boolean
   /** The reason that an outcome of this transition carries. */
   readonly reason: 'expired' | 'skipped' | 'dependency' | null
   readonly doc: string
@@ -31,6 +33,7 @@ const plain = {
   endsCancelledWhenMarked: false,
   raisesFailures: false,
   leavesTrail: true,
+  keepsStatus: false,
   reason: null,
 } as const
 
@@ -84,6 +87,7 @@ export const transitions = {
     ...plain,
     from: ['SCHEDULED', 'PENDING', 'BLOCKED', 'RETRYING'],
     to: ['SCHEDULED', 'PENDING', 'BLOCKED', 'RETRYING'],
+    keepsStatus: true,
     by: ['api'],
     doc: 'Other fields were edited; it stays in its state, and enters another lane if queue or priority changed.',
   },

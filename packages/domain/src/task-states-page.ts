@@ -30,7 +30,7 @@ export function renderTaskStates(): string {
 function transitionRows(): string[][] {
   return transitionNames.map((name) => {
     const { from, to, by, fenced, leavesTrail, doc, ...rest }: Transition = transitions[name]
-    const target = rest.reason === null ? to.join(', ') : `${to.join(', ')} (${rest.reason})`
+    const target = targetCell(to, rest)
     const trail = leavesTrail ? 'event' : 'derived'
     return [
       `\`${name}\``,
@@ -45,6 +45,11 @@ function transitionRows(): string[][] {
   })
 }
 
+function targetCell(to: Transition['to'], { keepsStatus, reason }: Pick<Transition, 'keepsStatus' | 'reason'>): string {
+  if (keepsStatus) return 'the same'
+  return reason === null ? to.join(', ') : `${to.join(', ')} (${reason})`
+}
+
 function markedCell({
   endsCancelledWhenMarked,
   onlyWhenMarked,
@@ -57,7 +62,8 @@ function markedCell({
 function diagram(): string[] {
   const labels = new Map<string, string[]>()
   for (const name of transitionNames) {
-    const { from, to }: Transition = transitions[name]
+    const { from, to, keepsStatus }: Transition = transitions[name]
+    if (keepsStatus) continue
     for (const start of from.length === 0 ? ['[*]'] : from) {
       for (const end of to) {
         if (start === end) continue
