@@ -39,6 +39,17 @@ test('a failing pass is tried again after a pause, with one line when it begins 
   await duty.stop()
 })
 
+test('a pass that fails because it is cut off by the stop is no outage', async () => {
+  const { clock, lines, duty } = make(
+    (_, signal) =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('cut off')))),
+  )
+  duty.start()
+  await clock.advance(0)
+  await duty.stop()
+  expect(lines).toEqual([])
+})
+
 test('a wake-up ends the sleep; one that comes during a pass is not lost', async () => {
   const ends: (() => void)[] = []
   const { clock, passes, duty } = make(() => new Promise((resolve) => ends.push(() => resolve(1_000))))

@@ -63,6 +63,10 @@ export class Duty {
       this.#failing = false
       return pauseMs
     } catch (error) {
+      if (stop.aborted) {
+        log.debug({ duty: name, err: error }, 'duty was cut off by the stop')
+        return retryMs
+      }
       // one line per outage, not one per pass
       if (!this.#failing) log.warn({ duty: name, err: error }, 'duty failed; trying again')
       this.#failing = true
