@@ -1,6 +1,7 @@
 import { gates, judgeLoss } from '@duly/domain'
 import type { Logger } from 'pino'
 import type { Attempts } from '../dispatch/attempts.js'
+import { sessionActor } from '../dispatch/profile.js'
 import { failed } from '../dispatch/reports.js'
 import type { AttemptStore, Finish, Judged, Landed, Reopen } from '../store/attempt-store.js'
 import { int2Array } from '../store/params.js'
@@ -45,7 +46,8 @@ export class Watchdog {
       const level = revived > 0 ? 'warn' : 'debug'
       log[level]({ sinceMs: Math.round(sinceMs), sessions: revived }, 'the store was away; leases were renewed')
     }
-    for (const session of await store.endDead()) log.warn({ worker: session.id, name: session.name }, 'worker lost')
+    for (const session of await store.endDead())
+      log.warn({ worker: sessionActor(session.id), name: session.name }, 'worker lost')
     let isFull = false
     for (const holder of await store.deadHolders()) isFull = (await this.#takeBack(holder)) || isFull
     return (await this.#endOverdue()) || isFull
@@ -56,7 +58,7 @@ export class Watchdog {
     const rows = await attemptStore.judgeLost(holder.id, batch)
     const count = (await this.#apply(rows.map((row) => this.#lost(row, holder)))).length
     if (count > 0) {
-      log.warn({ worker: holder.id, tasks: count }, 'tasks of a lost worker taken back')
+      log.warn({ worker: sessionActor(holder.id), tasks: count }, 'tasks of a lost worker taken back')
       onLost(count)
     }
     return rows.length === batch
