@@ -110,6 +110,8 @@ export class DevTree {
       name: 'the worker',
       start: () => startWorkerProcess(file, { env, asJson }),
       log: this.log,
+      howEnded: (exit) =>
+        Array.isArray(exit) && exit[0] === 0 ? 'has left, as a drained one does' : 'ended unexpectedly',
     })
     this.#worker = kept
     return { name: 'the worker', stop: () => kept.stop() }

@@ -74,6 +74,25 @@ describe('a part that is kept running', () => {
     expect(kept.current).toBe(part)
   })
 
+  it('says how it ended, by what its end gave', async () => {
+    const said: string[] = []
+    const exits = [Promise.resolve([0, null]), new Promise(() => {})]
+    let isRestarted = () => {}
+    const restarted = new Promise<void>((resolve) => {
+      isRestarted = resolve
+    })
+    const start = async () => {
+      const exited = exits.shift() ?? Promise.reject(new Error('it was started a third time'))
+      if (exits.length === 0) isRestarted()
+      return { exited, stop: async () => {} }
+    }
+    const howEnded = (exit: unknown) => `ended with ${JSON.stringify(exit)}`
+    const kept = await keepRunning({ name: 'it', start, log: (line) => said.push(line), howEnded, delayMs: 1 })
+    await restarted
+    await kept.stop()
+    expect(said).toEqual(['it ended with [0,null]: starting it again'])
+  })
+
   it('leaves a failing first start to its caller', async () => {
     const { start } = parts([1])
     await expect(keepRunning({ name: 'it', start, log: () => {} })).rejects.toThrow('start 1 fails')

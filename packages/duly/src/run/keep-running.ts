@@ -11,6 +11,8 @@ export interface KeepOptions<T extends Part> {
   /** Starts it; gets the one that ran before, for what must stay the same (a port). */
   readonly start: (before: T | undefined) => Promise<T>
   readonly log: (line: string) => void
+  /** How it ended, in words, by what `exited` gave; absent: "ended unexpectedly". */
+  readonly howEnded?: (exit: unknown) => string
   /** First delay before it is started again; doubles up to 40 times that. */
   readonly delayMs?: number
 }
@@ -56,10 +58,12 @@ export class KeptPart<T extends Part> {
     let delayMs = firstMs
     while (!this.#isStopping) {
       const began = performance.now()
-      await Promise.race([this.part.exited, this.#interrupted])
+      const exit = await Promise.race([this.part.exited, this.#interrupted])
       if (this.#isStopping) return
       if (performance.now() - began > SOUND_MS) delayMs = firstMs
-      this.options.log(`${this.options.name} ended unexpectedly: starting it again`)
+      this.options.log(
+        `${this.options.name} ${this.options.howEnded?.(exit) ?? 'ended unexpectedly'}: starting it again`,
+      )
       delayMs = await this.#restart(delayMs)
     }
   }
