@@ -22,6 +22,7 @@ export function explainFailure(error: unknown): Failure {
   if (error instanceof RangeError) return { exit: 'usage', message: error.message }
   if (isAddressInUse(error)) return { exit: 'failed', message: error.message, remedy: PORT_REMEDY }
   if (isDatabaseAway(error)) return explainDatabase(error)
+  if (isTurnedAway(error)) return { exit: 'failed', message: error.message, remedy: DATABASE_REMEDY }
   return { exit: 'failed', message: error instanceof Error ? error.message : String(error) }
 }
 
@@ -30,6 +31,14 @@ function isDatabaseAway(error: unknown): error is NodeJS.ErrnoException {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return /^(?:ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH)$/.test(code)
 }
+
+/** PostgreSQL answered, and refused the role, its password or the name of the database. */
+function isTurnedAway(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && /^(?:28000|28P01|3D000)$/.test(String(error.code))
+}
+
+const DATABASE_REMEDY =
+  'The database and its role are made beforehand; their address is --database-url or DULY_DATABASE_URL, postgres://role:password@host:5432/database.'
 
 function explainDatabase({ message, code = '' }: NodeJS.ErrnoException): Failure {
   return {
@@ -54,10 +63,14 @@ function explainConnection(error: DulyConnectionError): Failure {
   return { exit: 'unreachable', message: `no answer from ${error.message}`, remedy, code: error.code }
 }
 
+const KEY_REMEDY =
+  'Put a live key into DULY_API_KEY (or --api-key). Whoever has the database can make one: `duly key create --help`.'
+
 function explainRefusal(error: DulyApiError): Failure {
   const request = error.requestId === null ? '' : ` (request ${error.requestId})`
   const wait = error.retryAfterMs === null ? undefined : `Try again in ${Math.ceil(error.retryAfterMs / 1_000)} s.`
-  return { exit: exitForStatus(error.status), message: `${error.message}${request}`, remedy: wait, code: error.code }
+  const remedy = error.status === 401 ? KEY_REMEDY : wait
+  return { exit: exitForStatus(error.status), message: `${error.message}${request}`, remedy, code: error.code }
 }
 
 /** The failure as text for a person, or as one JSON line for a program. */

@@ -59,6 +59,16 @@ describe('failures', () => {
     )
   })
 
+  it('say what to do about a key that is missing or wrong, and about a database that refuses', () => {
+    const refused = { status: 401, code: 'unauthenticated', errors: [], requestId: null, retryAfterMs: null }
+    expect(explainFailure(new DulyApiError({ ...refused, message: 'No key.' }))).toMatchObject({
+      exit: 'denied',
+      remedy: expect.stringMatching(/DULY_API_KEY.*duly key create/),
+    })
+    const database = Object.assign(new Error('database "x" does not exist'), { code: '3D000' })
+    expect(explainFailure(database)).toMatchObject({ exit: 'failed', remedy: expect.stringMatching(/--database-url/) })
+  })
+
   it('of any other kind are told by their message', () => {
     expect(explainFailure(new Error('broken'))).toEqual({ exit: 'failed', message: 'broken' })
     expect(explainFailure('broken')).toEqual({ exit: 'failed', message: 'broken' })

@@ -1,12 +1,21 @@
 import type { Figures, Quantiles, StatsRecord } from '@duly/sdk'
 import { table } from './table.js'
 
-const HEADINGS = ['SUBMITTED', 'STARTED', 'FINISHED', 'ERRORS', 'WAIT p50/p99', 'RUN p50/p99', 'WAITING', 'RUNNING']
+const HEADINGS = [
+  'SUBMITTED/s',
+  'STARTED/s',
+  'FINISHED/s',
+  'ERRORS',
+  'WAIT p50/p99',
+  'RUN p50/p99',
+  'WAITING',
+  'RUNNING',
+]
 
 /** One line for all, and one for each name. Rates are per second. */
 export function renderStats({ from, to, totals, by, items }: StatsRecord): string {
   const rows = [['(all)', ...columns(totals)], ...items.map((item) => [item.name, ...columns(item)])]
-  const first = by === null ? 'PER SECOND' : by.replace('_', ' ').toUpperCase()
+  const first = by === null ? '' : by.replace('_', ' ').toUpperCase()
   return `${from.toISOString()} to ${to.toISOString()}\n\n${table([first, ...HEADINGS], rows)}`
 }
 

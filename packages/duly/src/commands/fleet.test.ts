@@ -51,7 +51,7 @@ describe('duly stats', () => {
     await node.api.submitBatch(Array.from({ length: 3 }, () => ({ queue: 'counted', task_type: 'odd' })))
     const { code, out } = await run('stats', '--window', '15m', '--by', 'queue')
     expect(code).toBe(0)
-    expect(out).toMatch(/\nQUEUE +SUBMITTED .*\n\(all\) +\d+\.\d\d/)
+    expect(out).toMatch(/\nQUEUE +SUBMITTED\/s .*\n\(all\) +\d+\.\d\d/)
     expect(out).toMatch(/\ncounted +0\.00 +0\.00 +0\.00 +- +- +- +3 +0\n/)
     const types = await json('stats', '--by', 'type')
     expect(types.items.find(({ name }: { name: string }) => name === 'odd')).toMatchObject({

@@ -49,7 +49,7 @@ it('lists up to the limit, over short and empty pages, and says that there are m
   const { at, calls } = await server()
   const filters = [
     '--status',
-    'DEAD',
+    'dead',
     '--task-type',
     'mail',
     '--tenant',

@@ -30,7 +30,11 @@ const wholeNumber =
 /** `duly task list`: as many pages as the limit takes; an unusual filter may find few tasks on each. */
 export function taskList(context: Context): Command {
   return clientCommand('list', 'list tasks, the newest first', LIST_EXAMPLE)
-    .option('--status <status>', 'SCHEDULED, PENDING, BLOCKED, RUNNING, RETRYING, SUCCEEDED, FAILED, DEAD or CANCELLED')
+    .option(
+      '--status <status>',
+      'SCHEDULED, PENDING, BLOCKED, RUNNING, RETRYING, SUCCEEDED, FAILED, DEAD or CANCELLED',
+      (text) => text.toUpperCase(),
+    )
     .option('--task-type <name>', 'of this type')
     .option('--queue <name>', 'in this queue')
     .option('--tenant <id>', 'of this tenant')

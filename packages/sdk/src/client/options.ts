@@ -37,7 +37,8 @@ export function resolveOptions(options: DulyOptions): ResolvedOptions {
   const { maxSockets = 128, retries = 8 } = options
   const wrong: string[] = []
   if (urls.length === 0) wrong.push('url: no address')
-  for (const url of urls.filter((each) => !isHttp(each))) wrong.push(`url: not an http address: ${url}`)
+  for (const url of urls.filter((each) => !isHttp(each)))
+    wrong.push(`url: not an http address: ${url} (write it as http://host:7070)`)
   if (!Number.isInteger(maxSockets) || maxSockets < 1) wrong.push('maxSockets: not a positive integer')
   if (!Number.isInteger(retries) || retries < 0) wrong.push('retries: not a whole number from 0')
   if (wrong.length > 0) throw new RangeError(wrong.join('; '))

@@ -31,6 +31,13 @@ it('is told once with address and reason, and once that it is over', () => {
   expect(said).toEqual([`no answer from ${URL}: refused; retrying`, `${URL} answers again after 12.4 s`])
 })
 
+it('tells a reason that is a sentence without its full stop', () => {
+  const { said, outage } = watched()
+  const revoked = { message: 'This API key was revoked.', status: 401, code: 'unauthenticated', errors: [] }
+  outage.failed(new DulyApiError({ ...revoked, requestId: null, retryAfterMs: null }), 0)
+  expect(said).toEqual([`${URL} answers: This API key was revoked; retrying`])
+})
+
 it('is also a server that answers, but with nothing to work with; that it is heard does not end it', () => {
   for (const status of [401, 403, 500, 503]) {
     const { said, outage } = watched()

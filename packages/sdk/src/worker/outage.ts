@@ -59,7 +59,7 @@ export class Outage {
     if (this.#current !== null || now - this.#toldAt < AGAIN_AFTER_MS) return
     this.#current = { kind, beganAt: now }
     this.#toldAt = now
-    this.#listener.began(`${message}; retrying`)
+    this.#listener.began(`${message.replace(/\.$/, '')}; retrying`)
   }
 }
 

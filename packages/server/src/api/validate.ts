@@ -121,7 +121,8 @@ function stepsOf(pointer: string, document: unknown): (string | number)[] {
 function messageOf(keyword: string, params: Record<string, unknown>, fallback: string): string {
   if (keyword === 'enum') return `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}`
   if (keyword === 'type') return `must be ${[params.type].flat().map(typeName).join(' or ')}`
-  if (keyword === 'format') return 'must be an RFC 3339 instant with an offset, a real date from 1970 to 9999'
+  if (keyword === 'format')
+    return 'must be an RFC 3339 instant with an offset, such as 2026-04-03T09:00:00Z, a real date from 1970 to 9999'
   if (keyword === 'pattern') return patternMessage(String(params.pattern))
   if (keyword === 'uniqueItems') return `must not repeat items: ${String(params.j)} equals ${String(params.i)}`
   return boundMessage(keyword, Number(params.limit)) ?? fallback.replace('must NOT', 'must not')

@@ -161,7 +161,7 @@ describe('POST /tasks', () => {
     ],
     [
       '{"task_type":"a","scheduled_at":"infinity"}',
-      'scheduled_at: must be an RFC 3339 instant with an offset, a real date from 1970 to 9999',
+      'scheduled_at: must be an RFC 3339 instant with an offset, such as 2026-04-03T09:00:00Z, a real date from 1970 to 9999',
     ],
     ['{"task_type":"a","scheduled_at":0}', 'scheduled_at: must be a string or null'],
     [
