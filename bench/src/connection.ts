@@ -48,9 +48,17 @@ export class Connection {
   post(path: string, body: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
     const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
     const head = `POST ${path} HTTP/1.1\r\nHost: ${this.#host}\r\nContent-Type: application/json\r\n${more.join('')}Content-Length: ${body.length}\r\n\r\n`
+    return this.#send(head + body)
+  }
+
+  get(path: string): Promise<Answer> {
+    return this.#send(`GET ${path} HTTP/1.1\r\nHost: ${this.#host}\r\n\r\n`)
+  }
+
+  #send(request: string): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject }
-      this.#socket.write(head + body, 'latin1')
+      this.#socket.write(request, 'latin1')
     })
   }
 

@@ -116,6 +116,12 @@ export class Database {
     return rows
   }
 
+  /** Blocks (8 KB) that statements asked for since the account began; NaN when PostgreSQL keeps none. */
+  async blocks(): Promise<number> {
+    const sum = 'select sum(shared_blks_hit + shared_blks_read)::float8 from pg_stat_statements'
+    return Number(await this.#value(sum).catch(() => Number.NaN))
+  }
+
   async #value(query: string): Promise<unknown> {
     const { rows } = await this.#client.query<{ value: unknown }>(`select (${query}) as value`)
     return rows[0]?.value

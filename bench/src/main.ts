@@ -9,6 +9,7 @@ import { type Options, parseOptions, usage } from './options.js'
 import { profileTable, selfTimes } from './profile.js'
 import { summarise, table } from './report.js'
 import { benchRetention } from './retention.js'
+import { benchSize, sizeTable } from './size.js'
 import { startStack } from './stack.js'
 
 /** What `scripts/bench.mjs` knows about where this runs. */
@@ -28,6 +29,12 @@ export async function bench(args: readonly string[], place: Place): Promise<void
   if (args.includes('--auth')) return benchAuth({ rounds: 5, requests: args.includes('--small') ? 200 : 20_000 })
   const options = parseOptions(args, resultsFolder)
   if (options.retention !== null) return benchRetention(options, options.retention)
+  if (options.size !== null) {
+    const { postgres, open, calls } = await benchSize(options, options.size)
+    console.log(`\n${sizeTable(calls)}`)
+    keep({ options, place, name: '-size' }, { postgres, openTasks: open, calls })
+    return
+  }
   const results: LineResult[] = []
   let postgres: Readonly<Record<string, string>> = {}
   for (let run = 1; run <= options.runs; run += 1) {
@@ -39,13 +46,26 @@ export async function bench(args: readonly string[], place: Place): Promise<void
   }
   const summary = summarise(results, options)
   console.log(`\n${table(summary)}\n\nEvery task was delivered exactly once.`)
+  keep({ options, place, name: '' }, { postgres, summary, runs: results })
+}
+
+interface Kept {
+  readonly options: Options
+  readonly place: Place
+  /** Added to the file's name. */
+  readonly name: string
+}
+
+/** Writes a result beside what gave it; nothing without a folder for it. */
+function keep({ options, place, name }: Kept, result: Readonly<Record<string, unknown>>): void {
   if (options.out === null) return
   const date = new Date().toISOString()
-  const file = join(options.out, `${date.slice(0, 10)}-${place.commit?.replace('+', '-changed') ?? 'unknown'}.json`)
+  const commit = place.commit?.replace('+', '-changed') ?? 'unknown'
+  const file = join(options.out, `${date.slice(0, 10)}-${commit}${name}.json`)
   mkdirSync(options.out, { recursive: true })
   writeFileSync(
     file,
-    `${JSON.stringify({ date, ...place, postgres, options: { ...options, out: undefined }, summary, runs: results }, null, 2)}\n`,
+    `${JSON.stringify({ date, ...place, options: { ...options, out: undefined }, ...result }, null, 2)}\n`,
   )
   console.log(`Result kept in ${file}`)
 }

@@ -30,6 +30,10 @@ export interface Options {
   readonly profile: boolean
   /** Tasks of the day that is removed under load in place of the lines; null: the lines. */
   readonly retention: number | null
+  /** Finished tasks of the database on which lists and figures are measured in place of the lines; null: the lines. */
+  readonly size: number | null
+  /** Measured calls of each list and each window of figures. */
+  readonly calls: number
   /** Folder of the result; null: none is written. */
   readonly out: string | null
 }
@@ -49,6 +53,8 @@ export const usage = `Usage: npm run bench -- [options]
   --seed <n>
   --out <folder>            default bench/results
   --retention <n>           in place of the lines: removes a day of n tasks while --rate tasks a second run for --seconds
+  --size <n>                in place of the lines: lists and figures over n finished tasks (at least 1,000)
+  --calls <n>               of each list and each window then, default 200
   --small                   only shows that it runs: a few hundred tasks, one run, no result kept
   --auth                    only what asking for API keys costs a request; no result is kept
   --profile                 one run with CPU profiles; prints where the time goes
@@ -79,6 +85,8 @@ export function parseOptions(args: readonly string[], defaultOut: string): Optio
       seed: text,
       out: text,
       retention: text,
+      size: text,
+      calls: text,
       small: flag,
       profile: flag,
     },
@@ -102,8 +110,16 @@ export function parseOptions(args: readonly string[], defaultOut: string): Optio
     seed: number('seed', 1),
     profile,
     retention: values.retention === undefined ? null : number('retention', 0),
+    size: values.size === undefined ? null : sizeOf(number('size', 0)),
+    calls: number('calls', small ? 10 : 200),
     out: values.out ?? (small || profile ? null : defaultOut),
   })
+}
+
+/** Of fewer the one tenant with 1,000 tasks could not be made. */
+function sizeOf(size: number): number {
+  if (size < 1_000) throw new Error(`--size ${size}: must be at least 1000`)
+  return size
 }
 
 function linesOf(value: string | undefined): readonly LineName[] {

@@ -15,6 +15,8 @@ export interface ServerOptions {
   readonly nodeArguments: readonly string[]
   /** It asks for no keys; true if absent. */
   readonly isOpen?: boolean
+  /** Further settings, as in its environment. */
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 /** `duly serve` in a process of its own. */
@@ -28,7 +30,13 @@ export class Server {
   }
 
   /** Resolves when it says that it is ready. */
-  static async start({ databaseUrl, folder, nodeArguments, isOpen = true }: ServerOptions): Promise<Server> {
+  static async start({
+    databaseUrl,
+    folder,
+    nodeArguments,
+    isOpen = true,
+    settings = {},
+  }: ServerOptions): Promise<Server> {
     const port = await freePort()
     const log = join(folder, 'server.log')
     const file = openSync(log, 'a')
@@ -41,6 +49,7 @@ export class Server {
         DULY_PORT: String(port),
         DULY_OPEN: String(isOpen),
         DULY_DRAIN_DELAY_SECONDS: '0',
+        ...settings,
       },
       stdio: ['ignore', file, file],
     })

@@ -32,3 +32,45 @@ it('the cost of API keys is measured', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [script, '--auth', '--small'])
   expect(stdout).toMatch(/added +-?\d/)
 })
+
+interface SizeResult {
+  readonly openTasks: number
+  readonly calls: readonly {
+    readonly name: string
+    readonly page: string
+    readonly items: number
+    readonly alone: { readonly count: number; readonly max: number }
+    readonly together: { readonly count: number }
+  }[]
+}
+
+it('lists and figures are measured over tasks of every status', async () => {
+  const out = join(folder, 'size')
+  const args = [script, '--size', '20000', '--calls', '2', '--out', out]
+  const { stdout } = await promisify(execFile)(process.execPath, args)
+  expect(stdout).toMatch(/\| over 50 ms +\|/)
+  const [file = ''] = await readdir(out)
+  expect(file).toMatch(/-size\.json$/)
+  const { openTasks, calls } = JSON.parse(await readFile(join(out, file), 'utf8')) as SizeResult
+  expect(openTasks).toBe(2_000)
+  expect(calls.every(({ alone, together }) => alone.count === 2 && together.count === 2 && alone.max > 0)).toBe(true)
+  const itemsOf = (page: string) =>
+    Object.fromEntries(calls.flatMap((each) => (each.page === page ? [[each.name, each.items]] : [])))
+  const full = [
+    'all',
+    'tenant-0',
+    'tenant-small',
+    'SUCCEEDED',
+    'tenant-0, SUCCEEDED',
+    'tenant-small, SUCCEEDED',
+    'workflow',
+  ]
+  const statuses = ['SCHEDULED', 'PENDING', 'BLOCKED', 'RETRYING', 'FAILED', 'DEAD', 'CANCELLED']
+  for (const name of [...full, ...statuses]) expect(itemsOf('first')[name], name).toBe(50)
+  // 2 % of the open ones; 20 crons share a fiftieth of the finished ones
+  expect(itemsOf('first')).toMatchObject({ RUNNING: 40, cron: 20 })
+  for (const name of [...full, ...statuses]) expect(itemsOf('deep')[name], name).toBeGreaterThan(0)
+  const figures = itemsOf('whole')
+  expect(Object.keys(figures)).toHaveLength(12)
+  expect(figures).toMatchObject({ 'stats, 5 min': 0, 'stats, 24 h by tenant': 20, 'stats, 7 days by queue': 20 })
+}, 240_000)

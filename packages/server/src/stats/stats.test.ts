@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '@duly/domain'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { fillRollups } from '../../../../bench/src/fill-rollups.js'
 import { makeStoreBench, type StoreBench } from '../queue/testing/store-bench.js'
 import { StatsStore } from '../store/stats-store.js'
 import { namesPerMinute } from './cells.js'
+import { grains } from './grains.js'
 import { Recorder } from './recorder.js'
 import { Stats } from './stats.js'
 import { Summer } from './summer.js'
-import { fillRollups } from './testing/fill.js'
 
 const hourMs = 3_600_000
 const place = (n: number) => ({ queue: `q${n}`, taskType: `t${n % 2}`, tenant: `n${n % 3}` })
@@ -303,7 +304,7 @@ describe('sums', () => {
   })
 
   it('answer windows of any length when they are full', async () => {
-    await fillRollups(bench.sql, { names: 20, days: 10, writers: 2 })
+    await fillRollups(bench.sql, { grains, names: 20, days: 10, writers: 2 })
     const { stats } = newNode()
     for (const windowMs of [60_000, hourMs, 24 * hourMs, 7 * 24 * hourMs]) {
       const before = performance.now()

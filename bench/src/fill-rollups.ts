@@ -1,8 +1,13 @@
 import { LogHistogram } from '@duly/domain'
-import type { Sql } from '../../queue/testing/store-bench.js'
-import { grains } from '../grains.js'
+
+/** One level of the rollups, as the server's `stats/grains.ts` has them. */
+interface Grain {
+  readonly seconds: number
+  readonly keepMs: number
+}
 
 export interface FillOptions {
+  readonly grains: readonly Grain[]
   /** Names of each kind. */
   readonly names: number
   /** How far back. */
@@ -12,7 +17,10 @@ export interface FillOptions {
 }
 
 /** Rollups as busy nodes leave them: every name in every minute, with histograms of 40 filled buckets. Each row counts one start. */
-export async function fillRollups(sql: Sql, { names, days, writers }: FillOptions): Promise<void> {
+export async function fillRollups(
+  sql: (text: string, values: unknown[]) => Promise<unknown>,
+  { grains, names, days, writers }: FillOptions,
+): Promise<void> {
   const histogram = new LogHistogram()
   for (let bucket = 1; bucket <= 40; bucket++) {
     for (let n = 0; n < 200 - bucket; n++) histogram.add(2 ** (bucket / 4 - 0.1))
