@@ -27,23 +27,33 @@ export function buildProgram(context: Context, server?: ServerModule): Command {
   const program = new Command('duly')
     .description('Duly: a distributed task scheduler')
     .version(ownVersion())
+    .addHelpText('after', `\n${helpHint('duly task submit')}`)
     .addHelpText(
       'after',
       `\nExit codes:\n${exitCodes.map(({ code, doc }) => `  ${String(code).padEnd(4)}${doc}`).join('\n')}`,
     )
-  const task = new Command('task').description('submit tasks, list them, look at them, edit, cancel and retry them')
   const onTasks = [taskSubmit(context), taskList(context), taskGet(context), taskEdit(context), ...taskCalls(context)]
-  for (const command of [...onTasks, taskRuns(context)]) task.addCommand(command)
-  const queue = new Command('queue').description('look at queues; pause, resume and purge them')
-  for (const command of queueCommands(context)) queue.addCommand(command)
-  const key = new Command('key').description('make, list and revoke API keys')
-  for (const command of keyCommands(context)) key.addCommand(command)
+  const task = group('task', 'submit tasks, list them, look at them, edit, cancel and retry them', [
+    ...onTasks,
+    taskRuns(context),
+  ])
+  const queue = group('queue', 'look at queues; pause, resume and purge them', queueCommands(context))
+  const key = group('key', 'make, list and revoke API keys', keyCommands(context))
   for (const make of [dev, serve]) program.addCommand(make(context, server))
   for (const command of [worker(context), task, queue, stats(context), key, migrate(context), config(context, server)])
     program.addCommand(command)
   prepare(program, context.terminal)
   return program
 }
+
+/** Commands under one word. */
+function group(name: string, summary: string, commands: readonly Command[]): Command {
+  const made = new Command(name).description(summary)
+  for (const command of commands) made.addCommand(command)
+  return made.addHelpText('after', `\n${helpHint(`duly ${name} ${commands[0]?.name()}`)}`)
+}
+
+const helpHint = (example: string): string => `Each has --help with its options and an example: ${example} --help`
 
 function ownVersion(): string {
   const manifest: { version: string } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))

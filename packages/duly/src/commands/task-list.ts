@@ -29,7 +29,7 @@ const wholeNumber =
 
 /** `duly task list`: as many pages as the limit takes; an unusual filter may find few tasks on each. */
 export function taskList(context: Context): Command {
-  return clientCommand('list', 'list tasks, the newest first', LIST_EXAMPLE)
+  return clientCommand('list', 'list tasks, the newest first; with --json, a line each', LIST_EXAMPLE)
     .option(
       '--status <status>',
       'SCHEDULED, PENDING, BLOCKED, RUNNING, RETRYING, SUCCEEDED, FAILED, DEAD or CANCELLED',
@@ -45,7 +45,7 @@ export function taskList(context: Context): Command {
     .option('--created-before <instant>', 'created before that instant')
     .option('--correlation-id <id>', 'with this metadata.correlation_id')
     .option('--limit <n>', 'so many at most', wholeNumber('--limit', 1), 50)
-    .option('--all', 'all of them; with --json they come line by line')
+    .option('--all', 'all of them')
     .action((flags: ListFlags) => withClient(flags, (duly) => list(context, duly, flags)))
 }
 
