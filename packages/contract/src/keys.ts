@@ -24,7 +24,8 @@ export const CreateApiKey = closed(
     expires_at: Type.Optional(
       nullable<string>('string', {
         format: 'date-time',
-        description: 'RFC 3339 with an offset. From then on the key is refused. Absent or null: never.',
+        description:
+          'RFC 3339 with an offset. From then on the key is refused. Absent or null: never. A key that ends makes keys that end no later.',
       }),
     ),
   },

@@ -17,10 +17,12 @@ export interface Caller {
   readonly keyId: string | null
   readonly scopes: ReadonlySet<Scope>
   readonly tenant: TenantScope
+  /** When the key ends; null: never. */
+  readonly expiresAtMs: number | null
 }
 
 /** The caller of a server that asks for no keys: may do everything, everywhere. */
-export const openCaller: Caller = { keyId: null, scopes: new Set(['admin']), tenant: null }
+export const openCaller: Caller = { keyId: null, scopes: new Set(['admin']), tenant: null, expiresAtMs: null }
 
 /** Whether a caller may use a route that asks for this scope. `admin` includes the others. */
 export const mayUse = ({ scopes: held }: Pick<Caller, 'scopes'>, scope: Scope): boolean =>

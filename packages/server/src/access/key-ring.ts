@@ -167,7 +167,7 @@ export class KeyRing implements Gate {
   }
 
   #entryOf({ id, scopes, tenant, expiresAtMs }: ShownKey, hash: string): Entry {
-    const caller = Object.freeze({ keyId: encodeId('key', id), scopes: new Set(scopes), tenant })
+    const caller = Object.freeze({ keyId: encodeId('key', id), scopes: new Set(scopes), tenant, expiresAtMs })
     this.#hashOf.set(caller, hash)
     return { id, caller, expiresAtMs, checkedAtMs: 0 }
   }

@@ -97,6 +97,18 @@ describe('a key that is made', () => {
       expect(await create(acme, { tenant_id })).toMatchObject({ status: 403, body: { code: 'forbidden' } })
     }
   })
+
+  test('by a key that ends ends no later', async () => {
+    const endMs = Math.floor(Date.now()) + 60_000
+    const guest = guarded.api((await guarded.key(['admin'], 'acme', endMs)).secret)
+    const at = (ms: number) => ({ expires_at: new Date(ms).toISOString() })
+    for (const body of [{}, { expires_at: null }, at(endMs + 1)]) {
+      expect(await create(guest, body)).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+    }
+    for (const ms of [endMs, endMs - 1]) {
+      expect(await create(guest, at(ms))).toMatchObject({ status: 201, body: at(ms) })
+    }
+  })
 })
 
 describe('the list', () => {

@@ -6,9 +6,9 @@ import { createLogger } from '../../telemetry/logger.js'
 import { createMetrics } from '../../telemetry/metrics.js'
 
 const callers: Readonly<Record<string, Caller>> = {
-  read: { keyId: 'key-read', scopes: new Set(['read']), tenant: null },
-  admin: { keyId: 'key-admin', scopes: new Set(['admin']), tenant: null },
-  'admin-acme': { keyId: 'key-acme', scopes: new Set(['admin']), tenant: 'acme' },
+  read: { keyId: 'key-read', scopes: new Set(['read']), tenant: null, expiresAtMs: null },
+  admin: { keyId: 'key-admin', scopes: new Set(['admin']), tenant: null, expiresAtMs: null },
+  'admin-acme': { keyId: 'key-acme', scopes: new Set(['admin']), tenant: 'acme', expiresAtMs: null },
 }
 
 /** Knows some callers by their names, in place of secrets. */

@@ -15,7 +15,7 @@ export function registerKeys(app: FastifyInstance, context: ApiContext): void {
   mount(app, context, 'createApiKey', {
     handle: async ({ body, ...call }) => {
       const { name, scopes, expires_at } = body
-      const expiresAtMs = typeof expires_at === 'string' ? parseInstant(expires_at) : null
+      const expiresAtMs = endOf(expires_at ?? null, call.caller)
       const tenant = tenantOf(body, call.caller)
       return {
         status: 201,
@@ -35,6 +35,16 @@ export function registerKeys(app: FastifyInstance, context: ApiContext): void {
       return { status: 204 }
     },
   })
+}
+
+/** When the new key ends: no later than the key that asks. */
+function endOf(asked: string | null, caller: Caller): number | null {
+  const expiresAtMs = asked === null ? null : parseInstant(asked)
+  if (caller.expiresAtMs === null) return expiresAtMs
+  const end = Math.round(caller.expiresAtMs)
+  if (expiresAtMs !== null && expiresAtMs <= end) return expiresAtMs
+  const until = new Date(end).toISOString()
+  throw new DulyError('forbidden', `This key ends at ${until}, and so must keys that it makes: give expires_at.`)
 }
 
 /** What the new key is bound to: no wider than the key that asks. */
