@@ -68,13 +68,20 @@ function judgeOne({ program: { ledger } }: Run, history: readonly TaskHistory[])
   return [...checkLogs({ clientLog, handlerLog, history }), ...checkProgram(ledger, history)]
 }
 
+/** What was done to the tasks that something is wrong with, and what was done last. */
+function excerpt(log: readonly string[], wrong: readonly string[]): string[] {
+  const named = new Set(wrong.flatMap((text) => text.match(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []))
+  const isTold = (line: string, place: number) => place >= log.length - 30 || [...named].some((id) => line.includes(id))
+  return log.filter(isTold).map((line) => `  ${line}`)
+}
+
 function describeRun({ seed: number, program: { ledger }, plan }: Run, findings: readonly Finding[]): string {
   return [
     `DULY_SEED=${number} DULY_SEEDS=1 repeats it:`,
     ...ledger.wrong,
     describeFindings(findings),
     `  faults met: ${plan.met.join(', ')}`,
-    ...ledger.log.slice(-30).map((line) => `  ${line}`),
+    ...excerpt(ledger.log, ledger.wrong),
   ].join('\n')
 }
 
