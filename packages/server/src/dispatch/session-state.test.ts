@@ -196,3 +196,26 @@ describe('an answer acknowledges nothing that the worker does not have', () => {
     expect(numbers(open(state, 2).answered)).toEqual([2])
   })
 })
+
+describe('what no poll fetched', () => {
+  it('is given to others', () => {
+    const state = aSession()
+    state.promise(1)
+    state.fulfil(1, [taken(1)])
+    expect(numbers(state.takeUnfetched())).toEqual([1])
+    expect(numbers(open(state, 5).answered)).toBeNull()
+  })
+
+  it('stays when it is repeated: the worker may have had it with an answer before', () => {
+    const state = aSession()
+    state.promise(1)
+    state.fulfil(1, [taken(2)])
+    state.refill([taken(1)], [])
+    expect(numbers(state.takeUnfetched())).toEqual([2])
+    expect(numbers(state.mailbox)).toEqual([1])
+    expect(numbers(open(state, 5).answered)).toEqual([1])
+    state.promise(1)
+    state.fulfil(1, [taken(3)])
+    expect(numbers(state.takeUnfetched())).toEqual([3])
+  })
+})

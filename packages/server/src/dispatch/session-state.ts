@@ -25,6 +25,8 @@ export class SessionState {
   confirmedAtMs: number
   #poll: OpenPoll | null = null
   #mailbox: TakenTask[] = []
+  /** Tokens of what stands in the mailbox by the store's word: an earlier answer, lost or not, may have carried it. */
+  readonly #repeated = new Set<bigint>()
   #promised = 0
   /** Slots that the last answer left free. */
   #spare = 0
@@ -86,10 +88,10 @@ export class SessionState {
     poll.answer(tasks)
   }
 
-  /** Takes out of the mailbox what no poll fetched. */
+  /** Takes out of the mailbox what no poll fetched. What is repeated stays: the worker may have it and run it. */
   takeUnfetched(): TakenTask[] {
-    const tasks = this.#mailbox
-    this.#mailbox = []
+    const tasks = this.#mailbox.filter((task) => !this.#repeated.has(task.token))
+    this.#mailbox = this.#mailbox.filter((task) => this.#repeated.has(task.token))
     this.#spare = 0
     return tasks
   }
@@ -142,7 +144,12 @@ export class SessionState {
   refill(tasks: readonly TakenTask[], before: readonly TakenTask[]): void {
     const judged = new Set([...before, ...tasks].map((task) => task.token))
     this.#mailbox = [...tasks, ...this.#mailbox.filter((task) => !judged.has(task.token))]
-    for (const task of tasks) this.grants.add(task.grant)
+    const standing = new Set(this.#mailbox.map((task) => task.token))
+    for (const token of this.#repeated) if (!standing.has(token)) this.#repeated.delete(token)
+    for (const task of tasks) {
+      this.#repeated.add(task.token)
+      this.grants.add(task.grant)
+    }
     this.settle()
   }
 
