@@ -47,7 +47,10 @@ describe('duly serve', () => {
   it('says how to make the first key, and refuses whoever has none', async () => {
     await server.process.line(/there is no API key yet.*duly key create --name admin/)
     const refused = await duly('queue list')
-    expect(refused).toMatchObject({ code: 7, lines: [expect.stringMatching(/This takes an API key/)] })
+    expect(refused).toMatchObject({
+      code: 7,
+      lines: [expect.stringMatching(/This takes an API key/), expect.stringContaining('DULY_API_KEY')],
+    })
     await expect(client('').submit('work')).rejects.toMatchObject({ status: 401, code: 'unauthenticated' })
   })
 
@@ -106,7 +109,7 @@ describe('a worker', () => {
     const { id } = await client(admin).submit('work', 10)
     expect(await client(admin).tasks.wait(id)).toMatchObject({ status: 'SUCCEEDED' })
     await client(admin).keys.revoke(key.id)
-    await worker.line(/answers: This API key was revoked\.; retrying/)
+    await worker.line(/answers: This API key was revoked; retrying/)
     const before = await refusedRequests()
     await delay(2_000)
     expect((await refusedRequests()) - before).toBeLessThan(20)
