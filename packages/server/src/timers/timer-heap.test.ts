@@ -51,6 +51,18 @@ describe('the heap of timers', () => {
     expect(heap.add(timer('a', 60))).toBe(true)
   })
 
+  it('gives a task once, though both its instants are past', () => {
+    const heap = new TimerHeap(10)
+    heap.add(timer('a', 50))
+    heap.add(timer('a', 10))
+    heap.add(timer('b', 60))
+    expect(heap.takeDue(60, 2).map(({ id, wakeAtMs }) => [id, wakeAtMs])).toEqual([
+      ['a', 10],
+      ['b', 60],
+    ])
+    expect(heap.size).toBe(0)
+  })
+
   it('says whether a timer is now the earliest, so that a sleep is cut short', () => {
     const heap = new TimerHeap(10)
     expect(heap.add(timer('a', 50))).toBe(true)

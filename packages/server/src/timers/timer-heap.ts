@@ -34,11 +34,14 @@ export class TimerHeap {
     return this.#heap[0] === timer
   }
 
-  /** Removes and returns up to `limit` timers that are due at `nowMs`, earliest first. */
+  /** Removes and returns up to `limit` timers that are due at `nowMs`, earliest first, each task once. */
   takeDue(nowMs: number, limit: number): DueTimer[] {
-    const due: DueTimer[] = []
-    while (due.length < limit && this.nextMs <= nowMs) due.push(this.#pop())
-    return due
+    const due = new Map<Uuid, DueTimer>()
+    while (due.size < limit && this.nextMs <= nowMs) {
+      const timer = this.#pop()
+      if (!due.has(timer.id)) due.set(timer.id, timer)
+    }
+    return [...due.values()]
   }
 
   #pop(): DueTimer {
