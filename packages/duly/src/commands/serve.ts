@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { CliError } from '../cli/cli-error.js'
 import { exitCode } from '../cli/exit-codes.js'
 import { runUntilSignal } from '../run/run-until-signal.js'
+import { keepHeapSmall } from '../run/small-heap.js'
 import { type Context, command } from './command.js'
 import { readConfig, type ServerFlags, type ServerModule, withSettings } from './server-flags.js'
 
@@ -20,6 +21,7 @@ export function serve(context: Context, loaded?: ServerModule): Command {
         'Set DULY_DATABASE_URL or give --database-url; or run `duly dev`, which brings its own PostgreSQL.',
       )
     }
+    keepHeapSmall()
     const logger = server.createLogger({ level: config.logLevel })
     const log = (line: string) => logger.info(line)
     let hasten = () => false

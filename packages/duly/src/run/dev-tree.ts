@@ -11,6 +11,7 @@ import { type KeptPart, keepRunning } from './keep-running.js'
 import { lineLog } from './line-log.js'
 import type { Starter } from './run-until-signal.js'
 import { readableLog } from './server-log.js'
+import { keepHeapSmall } from './small-heap.js'
 import { startWorkerProcess, type WorkerProcess } from './worker-process.js'
 
 /** In a checkout; an installed package has none. */
@@ -86,6 +87,7 @@ export class DevTree {
 
   async #startServer(signal: AbortSignal): Promise<StopStep> {
     const { server, config, terminal, asJson } = this.#options
+    keepHeapSmall()
     const destination = asJson
       ? { write: (line: string) => terminal.err(line) }
       : readableLog(lineLog(terminal, { name: 'server', asJson }))
