@@ -58,7 +58,8 @@ async function runWorker(loaded: Worker, { log, url }: RunContext): Promise<bool
 
 function tellEvents(loaded: Worker, log: LineLog): void {
   loaded.on('registered', (workerId) => log.info(`registered as ${workerId}`))
-  loaded.on('session_lost', (workerId) => log.warn(`the server has given up on ${workerId}: registering anew`))
+  loaded.on('session_lost', (workerId, reason) => log.warn(`${workerId} is over (${reason}): registering anew`))
+  loaded.on('denied', (message) => log.warn(message))
   loaded.on('stuck', (task) => log.warn('a handler ignores its signal; its slot stays taken', task))
   loaded.on('outage', (message) => log.warn(message))
   loaded.on('recovered', (message) => log.info(message))

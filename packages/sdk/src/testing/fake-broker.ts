@@ -12,6 +12,11 @@ export type WireReport = Record<string, unknown> & {
   readonly outcome: string
 }
 
+export interface SessionTerms {
+  readonly heartbeatSeconds: number
+  readonly leaseSeconds: number
+}
+
 /**
  * A peer that speaks the worker protocol from memory: numbered grants, one poll a session (a newer one empties the older),
  * beats held until there is something to say. Tests change its manners through `intercept`.
@@ -24,6 +29,8 @@ export class FakeBroker {
   received = 0
   sessions = 0
   left = 0
+  /** What a registration is answered. */
+  terms: SessionTerms = { heartbeatSeconds: 1, leaseSeconds: 3 }
   /** First say on each call; undefined: as usual. */
   intercept: (call: Call) => Reply | undefined | Promise<Reply | undefined> = () => undefined
   /** Whether what was done for a call is not answered: its connection is cut. */
@@ -140,7 +147,8 @@ export class FakeBroker {
 
   #register(): Reply {
     this.sessions += 1
-    return { status: 201, body: { worker_id: `worker-${this.sessions}`, heartbeat_seconds: 1, lease_seconds: 3 } }
+    const { heartbeatSeconds: heartbeat_seconds, leaseSeconds: lease_seconds } = this.terms
+    return { status: 201, body: { worker_id: `worker-${this.sessions}`, heartbeat_seconds, lease_seconds } }
   }
 
   #leave(): Reply {

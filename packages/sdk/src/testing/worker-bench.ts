@@ -1,7 +1,7 @@
 import { Duly } from '../client/duly.js'
 import type { WorkerOptions } from '../worker/options.js'
 import { Worker } from '../worker/worker.js'
-import { FakeBroker } from './fake-broker.js'
+import { FakeBroker, type SessionTerms } from './fake-broker.js'
 
 /** A broker, a client and the workers of one test; `close` ends them all. */
 export class WorkerBench {
@@ -14,8 +14,10 @@ export class WorkerBench {
     this.duly = new Duly({ url: broker.url })
   }
 
-  static async open(): Promise<WorkerBench> {
-    return new WorkerBench(await FakeBroker.start())
+  static async open(terms: Partial<SessionTerms> = {}): Promise<WorkerBench> {
+    const broker = await FakeBroker.start()
+    broker.terms = { ...broker.terms, ...terms }
+    return new WorkerBench(broker)
   }
 
   worker(options: WorkerOptions = {}): Worker {

@@ -2,6 +2,8 @@ import type { ResolvedOptions } from '../client/options.js'
 import { connectionErrorOf, problemOf } from '../client/problems.js'
 import { DulyApiError, DulyConnectionError } from '../errors.js'
 import { type Answer, createTransport, type Transport } from '../transport/transport.mjs'
+import { monotonicMs } from './monotonic.mjs'
+import type { Session } from './session.js'
 import type { WireRegistration, WireSession } from './wire.js'
 
 export interface CallOptions {
@@ -12,6 +14,7 @@ export interface CallOptions {
   readonly onSent?: (() => void) | undefined
 }
 
+type CallName = 'poll' | 'report' | 'exchange' | 'heartbeat'
 type Method = 'POST' | 'DELETE'
 
 /** Silence after which a call counts as failed, ms, beyond what the server may hold it. */
@@ -43,8 +46,17 @@ export class WorkerApi {
   }
 
   /** `body` is JSON text: results were written as text already, to measure them. */
-  call(sessionId: string, name: 'poll' | 'report' | 'exchange' | 'heartbeat', body: string, options: CallOptions = {}) {
-    return this.#send('POST', `/api/v1/workers/${sessionId}/${name}`, body, options)
+  async call(session: Session, name: CallName, body: string, options: CallOptions = {}): Promise<unknown> {
+    const sentAt = monotonicMs()
+    try {
+      const answer = await this.#send('POST', `/api/v1/workers/${session.id}/${name}`, body, options)
+      // No other call renews the lease.
+      if (name === 'heartbeat') session.lease.renewed(sentAt)
+      return answer
+    } catch (error) {
+      if (isDenied(error)) session.lease.denied()
+      throw error
+    }
   }
 
   async leave(sessionId: string, signal: AbortSignal): Promise<void> {
@@ -86,6 +98,15 @@ export class WorkerApi {
 /** The server does not know this session any more: its leases are gone, a new one is needed. */
 export function isSessionLost(error: unknown): boolean {
   return error instanceof DulyApiError && error.code === 'session_lost'
+}
+
+/** The key is not good, or no longer: no lease is renewed with it. */
+function isDenied(error: unknown): boolean {
+  return error instanceof DulyApiError && isDenial(error.status)
+}
+
+export function isDenial(status: number | null): boolean {
+  return status === 401 || status === 403
 }
 
 /** The request itself is wrong; sent again as it is, it would be refused again. */

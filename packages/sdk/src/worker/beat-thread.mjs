@@ -4,6 +4,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { createTransport } from '../transport/transport.mjs'
+import { monotonicMs } from './monotonic.mjs'
 
 /**
  * @typedef {{ workerId: string, heartbeatMs: number }} BeatSession
@@ -13,7 +14,7 @@ import { createTransport } from '../transport/transport.mjs'
  * @typedef {{ kind: 'ping', at: number }
  *   | { kind: 'instructions', workerId: string, instructions: Instructions }
  *   | { kind: 'lost', workerId: string }
- *   | { kind: 'answered', workerId: string }
+ *   | { kind: 'answered', workerId: string, sentAt: number }
  *   | { kind: 'trouble', workerId: string, message: string, status: number | null }} FromThread
  */
 
@@ -107,11 +108,12 @@ async function beat({ workerId, heartbeatMs }) {
     rss_bytes: process.memoryUsage.rss(),
   })
   const path = `/api/v1/workers/${workerId}/heartbeat`
+  const sentAt = monotonicMs()
   try {
     // Given up early enough for a second beat on a fresh connection within the lease (three heartbeats).
     const answer = await transport.send({ method: 'POST', path, body, timeoutMs: heartbeatMs * 1.6 })
     if (answer.status >= 300) return refused(workerId, answer)
-    tell({ kind: 'answered', workerId })
+    tell({ kind: 'answered', workerId, sentAt })
     const instructions = /** @type {Instructions} */ (JSON.parse(answer.body))
     if (instructions.cancel.length > 0 || instructions.lost.length > 0 || instructions.drain) {
       tell({ kind: 'instructions', workerId, instructions })

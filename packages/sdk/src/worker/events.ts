@@ -4,8 +4,13 @@ import type { ErrorContext } from './options.js'
 export interface WorkerEvents {
   /** A session began: at the start, and after each one that was lost. */
   registered: [workerId: string]
-  /** The server gave the session up (no heartbeat arrived in time, or it was ended there): its handlers are aborted. */
-  session_lost: [workerId: string]
+  /**
+   * The session is over: the server gave it up (no heartbeat arrived in time, or it was ended there), or refuses its key and
+   * the lease has run out. Its handlers are aborted, and the worker registers anew as soon as it can.
+   */
+  session_lost: [workerId: string, reason: string]
+  /** The server refuses the key (401, 403) while the session lives; what that means for what runs, in one sentence. */
+  denied: [message: string]
   /** A handler ignores its signal past the grace; its slot stays taken until its code ends. */
   stuck: [attempt: ErrorContext]
   /** As many slots as `maxStuck` are taken by stuck handlers: time to restart the process. */

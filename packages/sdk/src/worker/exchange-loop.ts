@@ -94,7 +94,7 @@ export class ExchangeLoop {
   async #touch(options: CallOptions): Promise<void> {
     const body = `{"slots":0,"wait_seconds":0,"received":${this.#session.received}}`
     try {
-      const answer = (await this.#ports.api.call(this.#session.id, 'poll', body, options)) as WireExchangeAnswer
+      const answer = (await this.#ports.api.call(this.#session, 'poll', body, options)) as WireExchangeAnswer
       this.#receive(answer)
     } catch (error) {
       if (isSessionLost(error)) this.#ports.lost()
@@ -196,7 +196,7 @@ export class ExchangeLoop {
     try {
       if (load.length > 0 && this.#ports.owes()) await this.#ports.flush()
       const options = { waitMs, signal, onSent }
-      const answer = ((await this.#ports.api.call(this.#session.id, name, body, options)) ?? {}) as WireExchangeAnswer
+      const answer = ((await this.#ports.api.call(this.#session, name, body, options)) ?? {}) as WireExchangeAnswer
       this.#backoff.reset()
       this.#session.reports.settle(load)
       if (load.length > 0) this.#ports.settled(answer)

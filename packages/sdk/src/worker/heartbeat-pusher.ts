@@ -176,10 +176,10 @@ export class HeartbeatPusher {
 
   /** One heartbeat; the error, or null when the server took it. That it refuses an optional one is no trouble. */
   async #beat(news: object, { isOptional = false } = {}): Promise<Error | null> {
-    const { id, received, ended: signal } = this.#session
+    const { received, ended: signal } = this.#session
     const body = JSON.stringify({ received, leases: [], ...news })
     try {
-      const answer = await this.#ports.api.call(id, 'heartbeat', body, { signal })
+      const answer = await this.#ports.api.call(this.#session, 'heartbeat', body, { signal })
       this.#ports.instructed(answer as WireInstructions)
       return null
     } catch (error) {

@@ -1,5 +1,6 @@
 import { Worker as Thread } from 'node:worker_threads'
 import type { ResolvedOptions } from '../client/options.js'
+import { isDenial } from './api.js'
 import type { FromThread, ToThread } from './beat-thread.mjs'
 import type { Session } from './session.js'
 import type { WireInstructions } from './wire.js'
@@ -85,8 +86,11 @@ export class HeartbeatThread {
   #hearAbout(session: Session, message: Exclude<FromThread, { kind: 'ping' }>): void {
     if (message.kind === 'instructions') this.#ports.instructed(session, message.instructions)
     else if (message.kind === 'lost') this.#ports.lost(session)
-    else if (message.kind === 'answered') this.#ports.answered()
-    else {
+    else if (message.kind === 'answered') {
+      session.lease.renewed(message.sentAt)
+      this.#ports.answered()
+    } else {
+      if (isDenial(message.status)) session.lease.denied()
       if (message.status === null) this.#ports.unanswered(message.message)
       this.#ports.trouble(new Error(message.message))
     }

@@ -2,6 +2,7 @@ import { Backoff, pause } from '../backoff.js'
 import type { TaskDefinition } from '../define-task.js'
 import { DulyApiError } from '../errors.js'
 import type { WorkerApi } from './api.js'
+import { monotonicMs } from './monotonic.mjs'
 import type { ResolvedWorkerOptions } from './options.js'
 import { Session } from './session.js'
 import type { WireRegistration } from './wire.js'
@@ -29,8 +30,9 @@ export async function register(
 ): Promise<Session> {
   const backoff = new Backoff({ baseMs: 200, capMs: LONGEST_DELAY_MS, floorMs: 20 })
   for (;;) {
+    const sentAt = monotonicMs()
     try {
-      return new Session(await api.register(registrationOf(worker, options.definitions), options.signal))
+      return new Session(await api.register(registrationOf(worker, options.definitions), options.signal), sentAt)
     } catch (error) {
       options.signal.throwIfAborted()
       options.trouble(error)

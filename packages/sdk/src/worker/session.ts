@@ -1,4 +1,6 @@
 import { setMaxListeners } from 'node:events'
+import { LeaseWatch } from './lease-watch.js'
+import { monotonicMs } from './monotonic.mjs'
 import { Reports } from './reports.js'
 import { SeenLeases } from './seen-leases.js'
 import type { WireSession } from './wire.js'
@@ -12,15 +14,19 @@ export class Session {
   readonly heartbeatMs: number
   readonly reports = new Reports()
   readonly seen = new SeenLeases()
+  readonly lease: LeaseWatch
   /** Aborts when the session is lost or left: ends every call made in its name. */
   readonly #end = new AbortController()
   #received = 0
 
-  constructor(wire: WireSession) {
+  /** @param sentAt when the registration left, by {@link monotonicMs} */
+  constructor(wire: WireSession, sentAt: number = monotonicMs()) {
     // Every call of the session listens while it is under way.
     setMaxListeners(0, this.#end.signal)
     this.id = wire.worker_id
     this.heartbeatMs = wire.heartbeat_seconds * 1_000
+    this.lease = new LeaseWatch(wire.lease_seconds * 1_000, sentAt)
+    this.#end.signal.addEventListener('abort', () => this.lease.close(), { once: true })
   }
 
   /** Highest grant number that arrived here; carried by each poll and beat, it acknowledges all up to it. */

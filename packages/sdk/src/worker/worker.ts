@@ -42,6 +42,10 @@ const NEXT: Readonly<Record<WorkerState, readonly WorkerState[]>> = {
   stopped: [],
 }
 
+/** Why a session ended, for people. */
+const GIVEN_UP = 'the server has given it up'
+const LEASE_OVER = 'its key is refused and its lease is over'
+
 /** The same trouble is told again after this, ms. */
 const TROUBLE_AGAIN_AFTER_MS = 5_000
 
@@ -82,7 +86,7 @@ export class Worker extends EventEmitter<WorkerEvents> {
       trouble: (error) => this.#tellTrouble(error),
       answered: () => outage.heard(),
       unanswered: (reason) => outage.unheard(reason),
-      lost: (session) => this.#lose(session),
+      lost: (session) => this.#lose(session, GIVEN_UP),
     })
   }
 
@@ -189,7 +193,12 @@ export class Worker extends EventEmitter<WorkerEvents> {
       refused: (taskId, code) => this.#tellRefused(taskId, code),
       instructed: (of, instructions) => this.#obey(of, instructions),
       trouble: (error) => this.#tellTrouble(error),
-      lost: (of) => this.#lose(of),
+      lost: (of) => this.#lose(of, GIVEN_UP),
+    })
+    session.lease.follow({
+      denied: (leftMs) => this.#tellDenied(session, leftMs),
+      allowed: () => this.#options.logger.info('the key works again', { workerId: session.id }),
+      over: () => this.#lose(session, LEASE_OVER),
     })
     this.#heartbeat.follow(session)
     this.#link.loop.wake()
@@ -198,13 +207,13 @@ export class Worker extends EventEmitter<WorkerEvents> {
   }
 
   /** The session is dead: its handlers work for nothing, its outcomes would be refused. */
-  #lose(session: Session): void {
+  #lose(session: Session, reason: string): void {
     if (this.#link?.session !== session) return
     this.#link = null
     session.end(new LeaseLostError('the session was lost'))
     this.#runner.abortAll(session, 'lost')
-    this.#options.logger.warn('worker session lost', { workerId: session.id })
-    this.emit('session_lost', session.id)
+    this.#options.logger.warn('worker session lost', { workerId: session.id, reason })
+    this.emit('session_lost', session.id, reason)
     // Only a stop ends these tries.
     if (!this.#stopping.signal.aborted) this.#connect(false).catch(() => {})
   }
@@ -243,6 +252,15 @@ export class Worker extends EventEmitter<WorkerEvents> {
         await pusher.checkpoint(attempt, value)
       },
     }
+  }
+
+  /** Told apart from an outage: of this one work does not survive, and somebody has to give the worker another key. */
+  #tellDenied({ id: workerId }: Session, leftMs: number): void {
+    const inSeconds = Math.ceil(leftMs / 1_000)
+    const message = `the server refuses the key of ${workerId}: unless it works again, what runs is aborted in ${inSeconds} s`
+    this.#options.logger.warn(message)
+    const isHeard = this.emit('denied', message)
+    if (this.#options.isLoggerDefault && !isHeard) console.warn(`duly worker: ${message}`)
   }
 
   #tellStuck(attempt: Attempt): void {
