@@ -113,3 +113,32 @@ test('stopping waits for the pass under way and tells it; it can start again', a
   ends.shift()?.()
   await duty.stop()
 })
+
+test('who asks for a pass is told when one that began afterwards has ended', async () => {
+  const gates: (() => void)[] = []
+  const { passes, duty } = make(async () => {
+    await new Promise<void>((resolve) => gates.push(resolve))
+    return 60_000
+  })
+  duty.start()
+  let ended = false
+  const asked = duty.pass().then(() => {
+    ended = true
+  })
+  gates.shift()?.()
+  await expect.poll(() => gates.length).toBe(1)
+  expect([passes.length, ended]).toEqual([2, false])
+  gates.shift()?.()
+  await asked
+  await duty.stop()
+  expect(passes).toHaveLength(2)
+})
+
+test('a duty that is stopped makes the pass that is asked for, and leaves nobody waiting', async () => {
+  const { passes, duty } = make(() => 60_000)
+  await duty.pass()
+  expect(passes).toHaveLength(1)
+  duty.start()
+  const asked = duty.pass()
+  await Promise.all([duty.stop(), asked])
+})

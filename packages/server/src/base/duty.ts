@@ -19,9 +19,14 @@ export class Duty {
   #woken = false
   #running: Promise<void> | null = null
   #failing = false
+  #awaited: (() => void)[] = []
 
   constructor(options: DutyOptions) {
     this.#options = options
+  }
+
+  get name(): string {
+    return this.#options.name
   }
 
   start(): void {
@@ -36,18 +41,32 @@ export class Duty {
     this.#sleeping?.abort()
   }
 
+  /** As `wake`; resolves when a pass that began after the call has ended, whatever came of it. One that is stopped makes it alone. */
+  async pass(): Promise<void> {
+    if (this.#running === null) {
+      await this.#pass(this.#stopping.signal)
+      return
+    }
+    const ended = new Promise<void>((resolve) => this.#awaited.push(resolve))
+    this.wake()
+    await ended
+  }
+
   /** Resolves when the pass under way has ended. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     this.#sleeping?.abort()
     await this.#running
     this.#running = null
+    for (const resolve of this.#awaited.splice(0)) resolve()
   }
 
   async #run(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
       this.#woken = false
+      const awaited = this.#awaited.splice(0)
       const pauseMs = await this.#pass(stop)
+      for (const resolve of awaited) resolve()
       if (this.#woken || stop.aborted) continue
       this.#sleeping = new AbortController()
       await this.#options.clock.sleep(pauseMs, this.#sleeping.signal)

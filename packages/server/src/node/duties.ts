@@ -39,6 +39,7 @@ export interface Duties {
   readonly timers: Duty | null
   /** Counts the other nodes. */
   readonly membership: Duty
+  readonly all: readonly Duty[]
   /** Looks at once for all that hints may have told of. */
   lookNow(): void
   start(): void
@@ -56,6 +57,7 @@ export function makeDuties(parts: DutyParts): Duties {
   return {
     timers,
     membership,
+    all: duties,
     lookNow: () => {
       for (const each of [membership, ...looks]) each.wake()
       timers?.wake()
