@@ -71,7 +71,7 @@ export const rooms: readonly Room[] = [
     packages: ['node:', 'pino', 'prom-client'],
   },
   { name: 'base', paths: [`${server}/base/`], imports: ['domain'], packages: ['node:', 'pino'] },
-  { name: 'model', paths: [`${server}/model.ts`, `${server}/model-lists.ts`], imports: ['domain'], packages: [] },
+  { name: 'model', paths: [`${server}/model.ts`, `${server}/model/`], imports: ['domain'], packages: [] },
 
   // What reads the configuration and makes concrete things, and what it is reached through.
   {

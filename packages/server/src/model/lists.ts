@@ -1,5 +1,17 @@
 import type { Priority, TaskStatus, Uuid } from '@duly/domain'
-import type { JsonText, TaskError, TaskRecord } from './model.js'
+import type { JsonText, TaskError, TaskRecord } from './tasks.js'
+
+/** A page of a list in the order of a key: what comes behind `after`; null: the first page. */
+export interface PageRequest {
+  readonly after: string | null
+  readonly limit: number
+}
+
+export interface Page<T> {
+  readonly items: readonly T[]
+  /** The key behind which the next page begins; null: this is the last one. A short or empty page may have one. */
+  readonly next: string | null
+}
 
 /** What a list tells of a task: everything but what can be large. Of its error no stack. */
 export type TaskSummary = Omit<TaskRecord, 'payload' | 'result'>

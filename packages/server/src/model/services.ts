@@ -1,0 +1,97 @@
+import type { TenantScope, Uuid } from '@duly/domain'
+import type { ApiKeyRecord, NewApiKey } from './keys.js'
+import type { Page, PageRequest, RunRecord, TaskEdit, TaskFilters, TaskSummary } from './lists.js'
+import type { PurgeResult, QueueRecord } from './queues.js'
+import type { StatsRecord, StatsRequest } from './stats.js'
+import type { Actor, AttemptRecord, CancelResult, EventRecord, NewTask, Submitted, TaskRecord } from './tasks.js'
+import type {
+  GrantedTask,
+  HeartbeatAnswer,
+  HeartbeatRequest,
+  PollRequest,
+  Report,
+  ReportResult,
+  SessionRef,
+  WorkerFilter,
+  WorkerRecord,
+  WorkerRegistration,
+  WorkerSession,
+} from './workers.js'
+
+/** How long a call is held, and what ends it before: its client went away, or the node closes. */
+export interface WaitRequest {
+  readonly waitMs: number
+  readonly signal: AbortSignal
+}
+
+/**
+ * What the HTTP layer may call. Every method rejects with a `DulyError` of the catalogue or not at all. `tenant` is the caller's: what
+ * is another tenant's does not exist for it, in the statement that looks, so that the answer comes in the same time.
+ */
+export interface Services {
+  readonly intake: {
+    submit(task: NewTask): Promise<Submitted>
+    /** All or none, in the order given. */
+    submitBatch(tasks: readonly NewTask[]): Promise<readonly Submitted[]>
+  }
+  readonly tasks: {
+    get(id: Uuid, tenant: TenantScope): Promise<TaskRecord>
+    /** The record as soon as the task is finished, or as it stands after `waitMs` (or when `signal` aborts). */
+    getFinished(id: Uuid, tenant: TenantScope, wait: WaitRequest): Promise<TaskRecord>
+    cancel(id: Uuid, tenant: TenantScope, actor: Actor): Promise<CancelResult>
+    replay(id: Uuid, tenant: TenantScope, actor: Actor): Promise<TaskRecord>
+    attempts(id: Uuid, tenant: TenantScope): Promise<readonly AttemptRecord[]>
+    events(id: Uuid, tenant: TenantScope): Promise<readonly EventRecord[]>
+    /** Newest first, by id. A caller who is bound to a tenant gets that tenant's, and `forbidden` for another's. */
+    list(filters: TaskFilters, tenant: TenantScope, page: PageRequest): Promise<Page<TaskSummary>>
+    /** Rejects with `wrong_state` unless the task waits in a state that takes this edit. */
+    edit(id: Uuid, tenant: TenantScope, change: { readonly edit: TaskEdit; readonly actor: Actor }): Promise<TaskRecord>
+    /** The current run, then the past ones, newest first. */
+    runs(id: Uuid, tenant: TenantScope, page: PageRequest): Promise<Page<RunRecord>>
+  }
+  readonly queues: {
+    /** By name. Of one tenant: the queues that it uses, with its own figures. */
+    list(tenant: TenantScope, page: PageRequest): Promise<Page<QueueRecord>>
+    get(name: string, tenant: TenantScope): Promise<QueueRecord>
+    /** Makes the queue if it does not exist. */
+    pause(name: string, actor: Actor): Promise<QueueRecord>
+    resume(name: string, actor: Actor): Promise<QueueRecord>
+    purge(name: string, actor: Actor): Promise<PurgeResult>
+  }
+  readonly fleet: {
+    list(filter: WorkerFilter, page: PageRequest): Promise<Page<WorkerRecord>>
+    get(id: Uuid, tenant: TenantScope): Promise<WorkerRecord>
+    /** Of a worker that has ended it changes nothing. */
+    drain(id: Uuid, actor: Actor): Promise<WorkerRecord>
+  }
+  readonly workers: {
+    /** A session of a tenant gets that tenant's tasks only. */
+    register(registration: WorkerRegistration, tenant: TenantScope): Promise<WorkerSession>
+    /** Rejects with `session_lost` when the session is dead or unknown. `signal` aborts when the client went away. */
+    poll(session: SessionRef, request: PollRequest, signal: AbortSignal): Promise<readonly GrantedTask[]>
+    report(session: SessionRef, reports: readonly Report[]): Promise<readonly ReportResult[]>
+    exchange(
+      session: SessionRef,
+      reports: readonly Report[],
+      request: PollRequest,
+      signal: AbortSignal,
+    ): Promise<{ readonly results: readonly ReportResult[]; readonly tasks: readonly GrantedTask[] }>
+    heartbeat(session: SessionRef, request: HeartbeatRequest, signal: AbortSignal): Promise<HeartbeatAnswer>
+    leave(session: SessionRef): Promise<void>
+  }
+  readonly keys: {
+    /** The secret is in this answer and nowhere else. */
+    create(key: NewApiKey, actor: Actor): Promise<{ readonly record: ApiKeyRecord; readonly secret: string }>
+    /** Newest first; of one tenant: that tenant's. */
+    list(tenant: TenantScope, page: PageRequest): Promise<Page<ApiKeyRecord>>
+    /** When it resolves, no node takes the key any more. Revoking it again changes nothing. Rejects with `not_found`. */
+    revoke(id: Uuid, tenant: TenantScope, actor: Actor): Promise<void>
+  }
+  readonly stats: { read(tenant: TenantScope, request: StatsRequest): Promise<StatsRecord> }
+  readonly health: {
+    /** Null when ready; else what is wrong (store unreachable, not migrated). */
+    notReady(): Promise<string | null>
+    /** The node was told to stop: it still serves, but whoever balances requests should send it no more. */
+    isLeaving(): boolean
+  }
+}
