@@ -40,5 +40,25 @@ export class Profile {
   }
 }
 
+/** The profiles of a node's sessions, one for all that serve the same. */
+export class Profiles {
+  readonly #limit: number
+  readonly #byKey = new Map<string, Profile>()
+
+  /** @param limit profiles that are kept; beyond, all are forgotten, and sessions from then on share new ones. */
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  of(served: { queues: readonly string[]; taskTypes: readonly string[]; tenant: string | null }): Profile {
+    const profile = new Profile(served)
+    const shared = this.#byKey.get(profile.key)
+    if (shared) return shared
+    if (this.#byKey.size >= this.#limit) this.#byKey.clear()
+    this.#byKey.set(profile.key, profile)
+    return profile
+  }
+}
+
 /** Names a worker's session in the trail, as the API names it. */
 export const sessionActor = (session: Uuid): string => encodeId('worker', session)

@@ -1,0 +1,113 @@
+import type { Clock } from '@duly/domain'
+import type { Logger } from 'pino'
+import { groupBy } from '../base/group-by.js'
+import { randomToken } from '../base/random.js'
+import type { ReadyQueue, TakenTask } from '../queue/port.js'
+import type { LaneDirectory } from './lane-directory.js'
+import { Planner, type Round } from './planner.js'
+import type { Profile } from './profile.js'
+import type { SessionState } from './session-state.js'
+import { countBySession, spread } from './slots.js'
+import type { Waiting } from './waiting.js'
+
+export interface ClaimsOptions {
+  readonly queue: ReadyQueue
+  readonly directory: LaneDirectory
+  readonly waiting: Waiting
+  readonly clock: Clock
+  readonly storeNowMs: () => number
+  readonly log: Logger
+  readonly onTaken: (tasks: readonly TakenTask[], tookMs: number) => void
+  /** What was promised to the session was settled. */
+  readonly onSettled: (state: SessionState) => void
+}
+
+/** The most tasks of one claim. */
+const claimLimit = 500
+
+/**
+ * One claim at a time for each profile serves all polls of this node that serve the same; which lanes get how many of the free
+ * slots is the selector's decision, and the claim itself is the queue's.
+ */
+export class Claims {
+  readonly #options: ClaimsOptions
+  readonly #planner: Planner
+  readonly #claiming = new Map<Profile, Promise<void>>()
+  readonly #again = new Set<Profile>()
+
+  constructor(options: ClaimsOptions) {
+    this.#options = options
+    const { directory, clock, storeNowMs } = options
+    this.#planner = new Planner({ directory, clock, storeNowMs, claimLimit })
+  }
+
+  /** The end of the claim under way for this profile; at once when there is none. */
+  settled(profile: Profile): Promise<void> {
+    return this.#claiming.get(profile) ?? Promise.resolve()
+  }
+
+  /** There may be something to claim for those who wait for it. */
+  kick(profile: Profile): void {
+    if (this.#claiming.has(profile)) {
+      this.#again.add(profile)
+      return
+    }
+    if (this.#options.directory.isIdleFor(profile)) return
+    // polls of the same turn join this claim
+    const turn = new Promise((resolve) => setImmediate(resolve))
+    this.#claiming.set(
+      profile,
+      turn.then(() => this.#claim(profile)),
+    )
+  }
+
+  async #claim(profile: Profile): Promise<void> {
+    try {
+      do this.#again.delete(profile)
+      while ((await this.#round(profile)) || this.#again.has(profile))
+    } catch (error) {
+      this.#options.log.debug({ err: error }, 'claim failed; the slow look tries again')
+    } finally {
+      this.#claiming.delete(profile)
+    }
+  }
+
+  /** One claim; true when another one is worth it. */
+  async #round(profile: Profile): Promise<boolean> {
+    const states = this.#options.waiting.free(profile)
+    const slots = spread(states, claimLimit)
+    if (slots.length === 0) return false
+    const rounds = this.#planner.plan(profile, slots)
+    if (rounds.length === 0) return false
+    const promised = countBySession(rounds.map((round) => round.take))
+    for (const state of states) state.promise(promised.get(state.row.id) ?? 0)
+    let tasks: readonly TakenTask[] = []
+    try {
+      tasks = await this.#take(profile, rounds, states)
+    } finally {
+      const taken = groupBy(tasks, (task) => task.session)
+      for (const state of states) {
+        state.fulfil(promised.get(state.row.id) ?? 0, taken.get(state.row.id) ?? [])
+        state.settle()
+        this.#options.onSettled(state)
+      }
+    }
+    return true
+  }
+
+  async #take(profile: Profile, rounds: readonly Round[], states: readonly SessionState[]) {
+    const { queue, waiting, clock, onTaken } = this.#options
+    const beganMs = clock.monotonicMs()
+    const takes = rounds.map((round) => round.take)
+    const tasks = await queue.take({ takes, taskTypes: profile.taskTypes, token: randomToken() }).catch((error) => {
+      this.#planner.failed(rounds)
+      throw error
+    })
+    this.#planner.learn(rounds, tasks)
+    // the next try goes to another worker
+    const refused = this.#planner.refused(rounds, tasks)
+    for (const state of states) if (refused.has(state.row.id)) waiting.moveBack(state)
+    if (tasks.length > 0) onTaken(tasks, clock.monotonicMs() - beganMs)
+    return tasks
+  }
+}
