@@ -81,9 +81,16 @@ export class Claims {
     if (rounds.length === 0) return false
     const promised = countBySession(rounds.map((round) => round.take))
     for (const state of states) state.promise(promised.get(state.row.id) ?? 0)
+    const beganMs = this.#options.clock.monotonicMs()
     let tasks: readonly TakenTask[] = []
     try {
-      tasks = await this.#take(profile, rounds, states)
+      const takes = rounds.map((round) => round.take)
+      tasks = await this.#options.queue.take({ takes, taskTypes: profile.taskTypes, token: randomToken() })
+      this.#learn(rounds, tasks, states)
+      if (tasks.length > 0) this.#options.onTaken(tasks, this.#options.clock.monotonicMs() - beganMs)
+    } catch (error) {
+      this.#planner.failed(rounds)
+      throw error
     } finally {
       const taken = groupBy(tasks, (task) => task.session)
       for (const state of states) {
@@ -95,19 +102,10 @@ export class Claims {
     return true
   }
 
-  async #take(profile: Profile, rounds: readonly Round[], states: readonly SessionState[]) {
-    const { queue, waiting, clock, onTaken } = this.#options
-    const beganMs = clock.monotonicMs()
-    const takes = rounds.map((round) => round.take)
-    const tasks = await queue.take({ takes, taskTypes: profile.taskTypes, token: randomToken() }).catch((error) => {
-      this.#planner.failed(rounds)
-      throw error
-    })
+  #learn(rounds: readonly Round[], tasks: readonly TakenTask[], states: readonly SessionState[]): void {
     this.#planner.learn(rounds, tasks)
     // the next try goes to another worker
     const refused = this.#planner.refused(rounds, tasks)
-    for (const state of states) if (refused.has(state.row.id)) waiting.moveBack(state)
-    if (tasks.length > 0) onTaken(tasks, clock.monotonicMs() - beganMs)
-    return tasks
+    for (const state of states) if (refused.has(state.row.id)) this.#options.waiting.moveBack(state)
   }
 }

@@ -1,19 +1,17 @@
 import { type Clock, DulyError, type Lane } from '@duly/domain'
 import type { Logger } from 'pino'
-import { groupBy } from '../base/group-by.js'
-import { randomToken } from '../base/random.js'
 import type { PollRequest } from '../model.js'
 import type { ReadyQueue, TakenTask } from '../queue/port.js'
 import type { SessionStore } from '../store/session-store.js'
 import { BetweenPolls } from './between-polls.js'
+import { Claims } from './claims.js'
 import { LaneDirectory } from './lane-directory.js'
 import { Lookout } from './lookout.js'
-import { Planner } from './planner.js'
-import type { Profile } from './profile.js'
 import type { Reservation } from './reservation.js'
+import { Reservations } from './reservations.js'
 import type { OpenPoll, SessionState } from './session-state.js'
 import type { Sessions } from './sessions.js'
-import { countBySession, spread } from './slots.js'
+import { Waiting } from './waiting.js'
 
 export interface DispatcherOptions {
   readonly queue: ReadyQueue
@@ -27,38 +25,38 @@ export interface DispatcherOptions {
   readonly giveBack: (state: SessionState, tasks: readonly TakenTask[]) => Promise<readonly TakenTask[]>
 }
 
-/** The most tasks of one claim. */
-const claimLimit = 500
+/** What was handed out so long ago may have been ended by others. */
 const staleMs = 5_000
 
 /**
- * Waiting polls meet ready tasks. One claim at a time for each profile serves all polls of this node that serve the same;
- * which lanes get how many of the free slots is the selector's decision, and the claim itself is the queue's.
+ * Waiting polls meet ready tasks: tasks that wait are claimed for polls ({@link Claims}), tasks that are being committed are
+ * promised a slot ({@link Reservations}). What both bring stands in the session's mailbox and leaves in the poll's answer.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions
   readonly #directory = new LaneDirectory()
-  readonly #planner: Planner
-  /** Sessions with an open poll, by what they serve. */
-  readonly #waiting = new Map<Profile, Set<SessionState>>()
-  readonly #claiming = new Map<Profile, Promise<void>>()
-  readonly #again = new Set<Profile>()
-  /** Sessions whose promises were settled in this turn. */
-  readonly #settled = new Set<SessionState>()
+  readonly #waiting = new Waiting()
   readonly #betweenPolls: BetweenPolls
   readonly #lookout: Lookout
+  readonly #claims: Claims
+  readonly #reservations: Reservations
   #isClosed = false
 
   constructor(options: DispatcherOptions) {
     this.#options = options
-    const { clock, storeNowMs, giveBack } = options
-    this.#planner = new Planner({ directory: this.#directory, clock, storeNowMs, claimLimit })
+    const { queue, clock, giveBack } = options
+    const shared = {
+      ...{ directory: this.#directory, waiting: this.#waiting },
+      onSettled: (state: SessionState) => this.#afterPromise(state),
+    }
     this.#betweenPolls = new BetweenPolls({ clock, giveBack })
     this.#lookout = new Lookout({
-      queue: options.queue,
+      queue,
       directory: this.#directory,
       onLooked: (queues) => this.#kickQueues(queues),
     })
+    this.#claims = new Claims({ ...options, ...shared })
+    this.#reservations = new Reservations({ ...shared, betweenPolls: this.#betweenPolls, onTaken: options.onTaken })
   }
 
   /**
@@ -83,7 +81,7 @@ export class Dispatcher {
         answer: (tasks) => {
           clearTimeout(timer)
           signal.removeEventListener('abort', gone)
-          this.#waiting.get(state.profile)?.delete(state)
+          this.#waiting.remove(state)
           if (tasks.length > 0) this.#betweenPolls.add(state)
           this.#betweenPolls.watch(state)
           resolve(tasks)
@@ -100,7 +98,7 @@ export class Dispatcher {
       request.until?.then(hurry, hurry)
       state.open(poll)
       this.#wait(state)
-      if (isQuick) void (this.#claiming.get(state.profile) ?? Promise.resolve()).then(hurry)
+      if (isQuick) void this.#claims.settled(state.profile).then(hurry)
     })
   }
 
@@ -113,9 +111,8 @@ export class Dispatcher {
   #wait(state: SessionState): void {
     if (state.free === 0) return
     void this.#lookout.know(state.profile.queues).catch(() => {})
-    const waiting = this.#waiting.get(state.profile) ?? new Set()
-    this.#waiting.set(state.profile, waiting.add(state))
-    this.#kick(state.profile)
+    this.#waiting.add(state)
+    this.#claims.kick(state.profile)
   }
 
   /** Gives out again what was granted and not acknowledged. All is known then up to `lastGrant` and what had been seen. */
@@ -146,41 +143,7 @@ export class Dispatcher {
   reserve(task: { queue: string; taskType: string; tenant: string }): Reservation | null {
     // a queue that was not looked at may have a backlog that this node has not heard of
     if (this.#isClosed || !this.#lookout.knows(task.queue) || this.#lookout.isPaused(task.queue)) return null
-    for (const [profile, waiting] of this.#waiting) {
-      if (waiting.size === 0 || !profile.serves(task)) continue
-      if (!this.#directory.isIdleFor(profile)) continue
-      for (const state of waiting) {
-        if (state.free === 0) continue
-        // the next task goes to the next worker
-        waiting.delete(state)
-        waiting.add(state)
-        return this.#promise(state)
-      }
-    }
-    const state = this.#betweenPolls.find(({ profile }) => profile.serves(task) && this.#directory.isIdleFor(profile))
-    return state ? this.#promise(state) : null
-  }
-
-  #promise(state: SessionState): Reservation {
-    state.promise(1)
-    return { session: state.row.id, token: randomToken(), settle: (taken) => this.#settle(state, taken) }
-  }
-
-  /** The tasks of one commit are settled in one turn; they leave in one answer a session. */
-  #settle(state: SessionState, taken: TakenTask | null): void {
-    if (taken) this.#options.onTaken([taken], 0)
-    state.fulfil(1, taken ? [taken] : [])
-    if (this.#settled.size === 0) queueMicrotask(() => this.#answerSettled())
-    this.#settled.add(state)
-  }
-
-  #answerSettled(): void {
-    const settled = [...this.#settled]
-    this.#settled.clear()
-    for (const state of settled) {
-      state.settle()
-      this.#afterPromise(state)
-    }
+    return this.#reservations.reserve(task)
   }
 
   #afterPromise(state: SessionState): void {
@@ -204,21 +167,21 @@ export class Dispatcher {
 
   /** These queues got tasks, or were paused or resumed, by another's hand. */
   async readyElsewhere(queues: readonly string[]): Promise<void> {
-    const wanted = new Set([...this.#waitingProfiles()].flatMap((profile) => profile.queues))
+    const wanted = new Set([...this.#waiting.profiles()].flatMap((profile) => profile.queues))
     this.#lookout.forget(queues.filter((queue) => !wanted.has(queue)))
     await this.#lookout.lookAt(queues.filter((queue) => wanted.has(queue)))
   }
 
   /** The slow look: finds what no hint told of. Does nothing while no poll waits. */
   async look(): Promise<void> {
-    await this.#options.sessions.confirm([...this.#waiting.values()].flatMap((waiting) => [...waiting]))
-    await this.#lookout.look([...this.#waitingProfiles()])
+    await this.#options.sessions.confirm(this.#waiting.all())
+    await this.#lookout.look([...this.#waiting.profiles()])
   }
 
   /** Answers all polls and takes nothing new. */
   close(): void {
     this.#isClosed = true
-    for (const waiting of [...this.#waiting.values()]) for (const state of [...waiting]) state.hurryAny()
+    for (const state of this.#waiting.all()) state.hurryAny()
   }
 
   /** Gives back what was handed to workers who will not fetch it from this node any more. */
@@ -227,84 +190,14 @@ export class Dispatcher {
   }
 
   drop(state: SessionState): void {
-    this.#waiting.get(state.profile)?.delete(state)
+    this.#waiting.remove(state)
     state.close()
     this.#betweenPolls.remove(state)
   }
 
-  *#waitingProfiles(): Generator<Profile> {
-    for (const [profile, waiting] of this.#waiting) {
-      if (waiting.size > 0) yield profile
-      else if (!this.#claiming.has(profile)) this.#waiting.delete(profile)
-    }
-  }
-
   #kickQueues(queues: ReadonlySet<string>): void {
-    for (const profile of this.#waitingProfiles()) {
-      if (profile.queues.some((queue) => queues.has(queue))) this.#kick(profile)
+    for (const profile of this.#waiting.profiles()) {
+      if (profile.queues.some((queue) => queues.has(queue))) this.#claims.kick(profile)
     }
-  }
-
-  #kick(profile: Profile): void {
-    if (this.#claiming.has(profile)) {
-      this.#again.add(profile)
-      return
-    }
-    if (this.#directory.isIdleFor(profile)) return
-    // polls of the same turn join this claim
-    const turn = new Promise((resolve) => setImmediate(resolve))
-    this.#claiming.set(
-      profile,
-      turn.then(() => this.#claim(profile)),
-    )
-  }
-
-  async #claim(profile: Profile): Promise<void> {
-    try {
-      do this.#again.delete(profile)
-      while ((await this.#round(profile)) || this.#again.has(profile))
-    } catch (error) {
-      this.#options.log.debug({ err: error }, 'claim failed; the slow look tries again')
-    } finally {
-      this.#claiming.delete(profile)
-    }
-  }
-
-  /** One claim; true when another one is worth it. */
-  async #round(profile: Profile): Promise<boolean> {
-    const waiting = this.#waiting.get(profile) ?? new Set()
-    const states = [...waiting].filter((state) => state.free > 0)
-    const slots = spread(states, claimLimit)
-    if (slots.length === 0) return false
-    const rounds = this.#planner.plan(profile, slots)
-    if (rounds.length === 0) return false
-    const { queue, clock, onTaken } = this.#options
-    const promised = countBySession(rounds.map((round) => round.take))
-    for (const state of states) state.promise(promised.get(state.row.id) ?? 0)
-    const beganMs = clock.monotonicMs()
-    let tasks: readonly TakenTask[] = []
-    try {
-      tasks = await queue.take({
-        takes: rounds.map((round) => round.take),
-        taskTypes: profile.taskTypes,
-        token: randomToken(),
-      })
-      this.#planner.learn(rounds, tasks)
-      // the next try goes to another worker
-      const refused = this.#planner.refused(rounds, tasks)
-      for (const state of states) if (refused.has(state.row.id) && waiting.delete(state)) waiting.add(state)
-      if (tasks.length > 0) onTaken(tasks, clock.monotonicMs() - beganMs)
-    } catch (error) {
-      this.#planner.failed(rounds)
-      throw error
-    } finally {
-      const taken = groupBy(tasks, (task) => task.session)
-      for (const state of states) {
-        state.fulfil(promised.get(state.row.id) ?? 0, taken.get(state.row.id) ?? [])
-        state.settle()
-        this.#afterPromise(state)
-      }
-    }
-    return true
   }
 }
