@@ -75,17 +75,22 @@ function prepare(command: Command, terminal: Terminal): void {
 /** Runs one command line and returns its exit code. Never throws. */
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<number> {
   let code: number = exitCode('ok')
+  let ran: Command | undefined
   const setExit = (next: number) => {
     code = next
   }
   try {
     const server = SERVER_COMMANDS.includes(args[0] ?? '') ? await import('@duly/server') : undefined
-    await buildProgram({ terminal, setExit }, server).parseAsync([...args], { from: 'user' })
+    const program = buildProgram({ terminal, setExit }, server)
+    program.hook('preAction', (_, action) => {
+      ran = action
+    })
+    await program.parseAsync([...args], { from: 'user' })
     return code
   } catch (error) {
     // Commander has told it already; help and version come this way too, with 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode('ok') : exitCode('usage')
-    const failure = explainFailure(error)
+    const failure = explainFailure(error, ran)
     terminal.err(renderFailure(failure, args.includes('--json')))
     return exitCode(failure.exit)
   }

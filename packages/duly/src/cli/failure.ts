@@ -2,6 +2,8 @@ import { DulyError } from '@duly/domain'
 import { DulyApiError, DulyConnectionError, TaskFailedError } from '@duly/sdk'
 import { CliError } from './cli-error.js'
 import { type ExitName, exitCode, exitForStatus } from './exit-codes.js'
+import { inFlags, type Written, type WrittenError, writtenError } from './flag-names.js'
+import { inLines } from './task-file.js'
 
 /** What is told of a failure, and how the process ends. */
 export interface Failure {
@@ -10,13 +12,18 @@ export interface Failure {
   readonly remedy?: string | undefined
   /** The server's stable code, where it answered. */
   readonly code?: string
+  /** The fields that the server refused. */
+  readonly errors?: readonly WrittenError[]
 }
 
-/** Finds the words and the exit code for whatever a command threw. */
-export function explainFailure(error: unknown): Failure {
+/** Nothing that fields are written as: they keep their names, as in a file of tasks. */
+const NOT_WRITTEN: Written = { options: [], registeredArguments: [] }
+
+/** Finds the words and the exit code for whatever a command threw; fields are called as they are written for it. */
+export function explainFailure(error: unknown, written: Written = NOT_WRITTEN): Failure {
   if (error instanceof CliError) return { exit: error.exit, message: error.message, remedy: error.remedy }
   if (error instanceof DulyConnectionError) return explainConnection(error)
-  if (error instanceof DulyApiError) return explainRefusal(error)
+  if (error instanceof DulyApiError) return explainRefusal(error, written)
   if (error instanceof TaskFailedError) return { exit: 'failed', message: error.message }
   if (error instanceof DulyError) return { exit: exitForStatus(error.status), message: error.message, code: error.code }
   if (error instanceof RangeError) return { exit: 'usage', message: error.message }
@@ -66,16 +73,25 @@ function explainConnection(error: DulyConnectionError): Failure {
 const KEY_REMEDY =
   'Put a live key into DULY_API_KEY (or --api-key). Whoever has the database can make one: `duly key create --help`.'
 
-function explainRefusal(error: DulyApiError): Failure {
+/** A sentence for each field: the server's own names only the first one in its detail, and all of them by its own names. */
+function wordsOf(error: DulyApiError, errors: readonly WrittenError[], written: Written): string {
+  if (error.status !== 400 || errors.length === 0) return inFlags(error.message, written)
+  return inLines(errors.map(({ option, path, message }) => `${option ?? path} ${message}`))
+}
+
+function explainRefusal(error: DulyApiError, written: Written): Failure {
+  const errors = error.errors.map((entry) => writtenError(entry, written))
   const request = error.requestId === null ? '' : ` (request ${error.requestId})`
   const wait = error.retryAfterMs === null ? undefined : `Try again in ${Math.ceil(error.retryAfterMs / 1_000)} s.`
   const remedy = error.status === 401 ? KEY_REMEDY : wait
-  return { exit: exitForStatus(error.status), message: `${error.message}${request}`, remedy, code: error.code }
+  const message = `${wordsOf(error, errors, written)}${request}`
+  return { exit: exitForStatus(error.status), message, remedy, code: error.code, ...(errors.length > 0 && { errors }) }
 }
 
 /** The failure as text for a person, or as one JSON line for a program. */
 export function renderFailure(failure: Failure, asJson: boolean): string {
-  const { exit, message, remedy, code } = failure
-  if (asJson) return `${JSON.stringify({ error: { exit_code: exitCode(exit), exit, code, message, remedy } })}\n`
+  const { exit, message, remedy, code, errors } = failure
+  if (asJson)
+    return `${JSON.stringify({ error: { exit_code: exitCode(exit), exit, code, message, remedy, errors } })}\n`
   return `duly: ${message}\n${remedy === undefined ? '' : `${remedy}\n`}`
 }

@@ -23,7 +23,7 @@ export function parseTaskFile(path: string, text: string): readonly FileTask[] {
     else tasks.push(parsed)
   }
   if (problems.length > 0)
-    throw new CliError('usage', describe(problems), 'Write one JSON object a line. Nothing was submitted.')
+    throw new CliError('usage', inLines(problems), 'Write one JSON object a line. Nothing was submitted.')
   if (tasks.length === 0)
     throw new CliError(
       'usage',
@@ -60,7 +60,8 @@ function repeatedKeys(raw: RawJson): readonly string[] {
   return [...repeated].map((key) => `key "${key}" more than once`)
 }
 
-function describe(problems: readonly string[]): string {
+/** The first problems, a line each, and how many more there are. */
+export function inLines(problems: readonly string[]): string {
   const rest = problems.length - SHOWN_PROBLEMS
   return [...problems.slice(0, SHOWN_PROBLEMS), ...(rest > 0 ? [`… and ${rest} more`] : [])].join('\n')
 }
