@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { dirname } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { CliError } from '../cli/cli-error.js'
 
 const REMEDY = 'Give a JavaScript module (.mjs, or .js) that exports a Worker; TypeScript has to be compiled first.'
@@ -40,7 +41,7 @@ function placeOfSyntaxError(path: string): Promise<string | undefined> {
 }
 
 /** The folder of this program: from here on a stack tells how it came to load the file. */
-const PROGRAM = new URL('../../', import.meta.url).pathname
+const PROGRAM = pathToFileURL(dirname(import.meta.dirname)).pathname
 
 /** The places in files of the user's, the innermost first. */
 function ownFrames(stack: string): readonly string[] {
