@@ -1,6 +1,7 @@
 export * from './access.js'
 export * from './api-secret.js'
 export * from './clock.js'
+export * from './cron/index.js'
 export * from './errors.js'
 export * from './id-minter.js'
 export * from './ids.js'

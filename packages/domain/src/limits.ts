@@ -46,6 +46,12 @@ export const limits = {
   apiKeysMaxCount: 1_000,
   /** Default; an operator can set it. */
   cronTasksMaxPerTenant: 1_000_000,
+  /** All sixty minutes as a list take 169. */
+  cronExpressionMaxChars: 500,
+  /** The shortest distance of firings, `every_seconds` or cron with seconds. */
+  cronEveryMinMs: 1_000,
+  /** Firings that one look at a definition makes: what `fire_all` makes up for, and what is on time. */
+  cronFiringsMaxPerLook: 100,
   /** Items of a page of runs, which have whole errors with their stacks. */
   runsMaxItems: 100,
   /** Levels of arrays and objects in a body, the payload included. */
