@@ -1,6 +1,6 @@
 /** One level of the rollups: each is summed up from the one before. */
 export interface Grain {
-  readonly seconds: 60 | 600 | 3_600 | 86_400
+  readonly seconds: 60 | 600 | 3_600 | 21_600 | 86_400
   /** How long its rows are kept: past the longest window that reads them. */
   readonly keepMs: number
 }
@@ -14,11 +14,19 @@ export const grains: readonly Grain[] = [
   { seconds: 60, keepMs: 3 * hourMs },
   { seconds: 600, keepMs: 26 * hourMs },
   { seconds: 3_600, keepMs: 9 * dayMs },
+  { seconds: 21_600, keepMs: 9 * dayMs },
   { seconds: 86_400, keepMs: 31 * dayMs },
 ]
 
 /** A row is summed up anew for so long after its end: nodes keep ten minutes for a store that is away, and may write them yet. */
 export const lateMs = 12 * minuteMs
+
+/**
+ * Sums are read in the place of their rows when they ended so long ago: every node that is well has written what it counted, and
+ * it was summed up (nodes write every five seconds, a scheduler sums up every minute). What comes even later is missing until the
+ * next sum, a minute at most.
+ */
+export const settledMs = 2 * minuteMs
 
 /** Where windows of that length begin: at a whole minute, ten minutes or hour, so that few fine rows make up their edge. */
 function edgeMs(windowMs: number): number {
@@ -35,7 +43,7 @@ export interface Segment {
 
 /**
  * The fewest rows that make up a window: the coarsest ones that fit, up to where each grain is summed up (`summedUntilMs`, by its
- * seconds) and nothing comes any more.
+ * seconds) and settled.
  */
 export function segmentsOf(
   windowMs: number,
@@ -46,7 +54,7 @@ export function segmentsOf(
   let atMs = Math.floor((nowMs - windowMs) / edge) * edge
   const fits = (grain: Grain): boolean => {
     const ms = grain.seconds * 1_000
-    const untilMs = Math.min(summedUntilMs.get(grain.seconds) ?? Number.NEGATIVE_INFINITY, nowMs - lateMs)
+    const untilMs = Math.min(summedUntilMs.get(grain.seconds) ?? Number.NEGATIVE_INFINITY, nowMs - settledMs)
     return atMs % ms === 0 && atMs + ms <= untilMs
   }
   while (atMs <= nowMs) {

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { systemClock } from '@duly/domain'
+import { ManualClock, systemClock } from '@duly/domain'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { fillRollups } from '../../../../bench/src/fill-rollups.js'
 import { makeStoreBench, type StoreBench } from '../queue/testing/store-bench.js'
 import { StatsStore } from '../store/stats-store.js'
 import { namesPerMinute } from './cells.js'
+import { Depths } from './depths.js'
 import { grains } from './grains.js'
 import { Recorder } from './recorder.js'
 import { Stats } from './stats.js'
@@ -183,6 +184,41 @@ describe('figures', () => {
   })
 })
 
+describe('depths', () => {
+  it('are summed up once in twenty times as long as that takes, and anew after a failure', async () => {
+    const store = newStore()
+    const clock = new ManualClock()
+    let looks = 0
+    const look = store.depthOfQueues.bind(store)
+    store.depthOfQueues = async () => {
+      looks++
+      await clock.advance(50)
+      return look()
+    }
+    const depths = new Depths({ store, clock })
+    const read = () => depths.read(null, 'queue', async () => [])
+    await bench.sql(
+      "insert into counters values ('deep', 1, 't', '', 1, 7), ('deep', 1, 't', '', 2, -3), ('q', 1, 't', '', 3, -1)",
+    )
+    const found = { total: 3, byName: new Map(Object.entries({ deep: 4, q: 0 })) }
+    expect(await Promise.all([read(), read()])).toEqual([found, found])
+    await clock.advance(999)
+    await read()
+    expect(looks).toBe(1)
+    await clock.advance(1)
+    expect(await read()).toEqual(found)
+    expect(looks).toBe(2)
+    await clock.advance(1_000)
+    store.depthOfQueues = () => Promise.reject(new Error('away'))
+    await expect(read()).rejects.toThrow('away')
+    store.depthOfQueues = look
+    expect(await read()).toEqual(found)
+    expect(await depths.read('t', 'tenant', async () => [])).toEqual({ total: 3, byName: new Map([['t', 3]]) })
+    expect(await depths.read(null, 'tenant', async () => ['t'])).toEqual({ total: 3, byName: new Map([['t', 3]]) })
+    await bench.sql('delete from counters')
+  })
+})
+
 describe('a node that does not know the time', () => {
   it('counts on in the minute before, and fails nothing', async () => {
     let known: number | null = null
@@ -238,11 +274,13 @@ describe('sums', () => {
         ['t1', half],
       ],
     })
-    const short = await read(hourMs)
+    const windows = [hourMs, 6 * hourMs, 24 * hourMs, 25 * hourMs, 7 * 24 * hourMs]
+    const readAll = async () => Promise.all(windows.map((windowMs) => read(windowMs)))
+    const short = await readAll()
     const summer = new Summer({ store: one.store, storeNowMs })
     await Promise.all([summer.runOnce(), new Summer({ store: newStore(), storeNowMs }).runOnce()])
     expect(await read()).toEqual(before)
-    expect(await read(hourMs)).toEqual(short)
+    expect(await readAll()).toEqual(short)
     await summer.runOnce()
     expect(await read()).toEqual(before)
     const rows = await bench.sql<{ grain: number; n: number; hours: number }>(
@@ -250,7 +288,7 @@ describe('sums', () => {
        from stats_rollups group by 1 order by 1`,
     )
     const oldest = Object.fromEntries(rows.map(({ grain, hours }) => [grain, hours]))
-    expect(Object.keys(oldest).slice(0, 3)).toEqual(['60', '600', '3600'])
+    expect(Object.keys(oldest).slice(0, 4)).toEqual(['60', '600', '3600', '21600'])
     expect(oldest[60]).toBeLessThan(3.1)
     expect(oldest[600]).toBeLessThan(26.2)
     expect(oldest[3_600]).toBeGreaterThan(29)

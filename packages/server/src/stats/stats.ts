@@ -1,6 +1,7 @@
 import { type Clock, DulyError, LogHistogram, type TenantScope } from '@duly/domain'
 import type { FigureRecord, Quantiles, StatsRecord, StatsRequest } from '../model.js'
 import type { StatsStore, StatsSum } from '../store/stats-store.js'
+import { Depths } from './depths.js'
 import { grains, segmentsOf } from './grains.js'
 import type { Recorder } from './recorder.js'
 
@@ -25,10 +26,12 @@ interface Cached {
 /** Rates, percentiles and counts over a window, from rollups: the cost follows the window, not the tasks. */
 export class Stats {
   readonly #options: StatsOptions
+  readonly #depths: Depths
   readonly #cache = new Map<string, Cached>()
 
   constructor(options: StatsOptions) {
     this.#options = options
+    this.#depths = new Depths(options)
   }
 
   /** Up to a second old. Of one tenant: its own figures, which are not kept by queue or task type. */
@@ -61,24 +64,24 @@ export class Stats {
     const fromMs = segments[0]?.fromMs ?? toMs
     const seconds = (toMs - fromMs) / 1_000
     const all = { name: tenant, limit: 1 }
-    const [totals, named, depth, running] = await Promise.all([
+    const named = by === null ? Promise.resolve([]) : store.read(by, segments, { name: tenant, limit: topNames })
+    const names = async () => (await named).map(({ name }) => name)
+    const [totals, items, depth, running] = await Promise.all([
       store.read(tenant === null ? 'all' : 'tenant', segments, all),
-      by === null ? [] : store.read(by, segments, { name: tenant, limit: topNames }),
-      store.depth(tenant),
+      named,
+      this.#depths.read(tenant, by, names),
       store.runningBy(by ?? 'queue', tenant),
     ])
-    const names = named.map(({ name }) => name)
-    const depths = by === 'queue' || by === 'tenant' ? await store.depthBy(by, names, tenant) : null
     const runningInAll = [...running.values()].reduce((sum, count) => sum + count, 0)
     return {
       fromMs,
       toMs,
       by,
-      totals: { ...figures(totals[0], seconds), depth, running: runningInAll },
-      items: named.map((sum) => ({
+      totals: { ...figures(totals[0], seconds), depth: depth.total, running: runningInAll },
+      items: items.map((sum) => ({
         name: sum.name,
         ...figures(sum, seconds),
-        depth: depths === null ? null : (depths.get(sum.name) ?? 0),
+        depth: depth.byName === null ? null : (depth.byName.get(sum.name) ?? 0),
         running: running.get(sum.name) ?? 0,
       })),
     }
