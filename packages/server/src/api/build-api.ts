@@ -11,6 +11,7 @@ import { registerJsonBody } from './plugins/json-body.js'
 import { registerLifecycle } from './plugins/lifecycle.js'
 import { registerProblems, sendProblem } from './plugins/problems.js'
 import { registerRequestIds, requestIdMaker } from './plugins/request-ids.js'
+import { endIfUnread, registerUnreadBodies } from './plugins/unread-bodies.js'
 import { registerApiPage } from './routes/api-page.js'
 import { registerFleet } from './routes/fleet.js'
 import { registerKeys } from './routes/keys.js'
@@ -49,9 +50,13 @@ export function buildApi({ services, gate, config = {}, logger, metrics }: ApiPa
     // a name of 128 characters, each of them URL-encoded
     routerOptions: { maxParamLength: 400 },
     clientErrorHandler: (error, socket) => refuseClient(context, error, socket),
-    frameworkErrors: (error, request, reply) => sendProblem(context, error, request, reply),
+    frameworkErrors: (error, request, reply) => {
+      endIfUnread(context, request, reply)
+      sendProblem(context, error, request, reply)
+    },
   })
   app.server.maxConnections = resolved.maxConnections
+  registerUnreadBodies(app, context)
   registerProblems(app, context)
   registerRequestIds(app)
   registerLifecycle(app, context)

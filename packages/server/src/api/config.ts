@@ -1,4 +1,5 @@
 import { limits } from '@duly/domain'
+import type { LingerLimits } from './linger.js'
 
 const MiB = 1_048_576
 
@@ -15,6 +16,8 @@ export interface ApiConfig {
   readonly requestTimeoutMs?: number
   /** How often connections are looked at for the two limits above. */
   readonly connectionsCheckMs?: number
+  /** What is still read and thrown away of a client that goes on sending after its last answer: 5 s, and as much as the largest body. */
+  readonly linger?: LingerLimits
   readonly version?: string
 }
 
@@ -33,6 +36,7 @@ export function resolveApiConfig(config: ApiConfig): ResolvedApiConfig {
     headersTimeoutMs: config.headersTimeoutMs ?? 10_000,
     requestTimeoutMs: config.requestTimeoutMs ?? 30_000,
     connectionsCheckMs: config.connectionsCheckMs ?? 2_000,
+    linger: config.linger ?? { ms: 5_000, bytes: limits.batchBodyMaxBytes },
     version: config.version ?? '0.1.0',
     singleBodyMaxBytes: Math.max(limits.singleBodyMaxBytes, payloadMaxBytes + MiB),
     batchBodyMaxBytes: limits.batchBodyMaxBytes,

@@ -38,7 +38,10 @@ async function dial(api: TestApi) {
       watchers.add(look)
       look()
     })
-  return { url, socket, closed, until, send: (text: string | Buffer) => socket.write(text) }
+  const send = (text: string | Buffer) => socket.write(text)
+  const sent = (bytes: Buffer) =>
+    new Promise<void>((resolve, reject) => socket.write(bytes, (error) => (error ? reject(error) : resolve())))
+  return { url, socket, closed, until, send, sent }
 }
 
 /** The problem document of a whole answer, with what its head promises checked. */
@@ -56,20 +59,98 @@ describe('bodies over the limit', () => {
   const head = (rest: string) =>
     `POST /api/v1/tasks HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${rest}\r\n\r\n`
 
+  const chunk = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(0x10000, ' '), Buffer.from('\r\n')])
+
   it('are refused by their length alone', async () => {
-    const { send, closed } = await dial(started())
-    send(head('Content-Length: 2097153'))
-    const answer = await closed
-    expect(answer).toMatch(/^HTTP\/1\.1 413 /)
-    expect(answer).toContain('"code":"too_large"')
+    const { send, closed, until, socket } = await dial(started())
+    send(head('Content-Length: 10000000000'))
+    await until('too_large')
+    socket.end()
+    expect(problemIn(await closed)).toMatchObject({ status: 413, code: 'too_large' })
   })
 
   it('are cut off while they arrive in chunks', async () => {
     const { send, until, socket } = await dial(started())
     send(head('Transfer-Encoding: chunked'))
-    const chunk = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(0x10000, ' '), Buffer.from('\r\n')])
     for (let sent = 0; sent < 33; sent++) send(chunk)
     expect(await until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 413 /)
+    socket.destroy()
+  })
+
+  it.each([
+    ['by its length', head('Content-Length: 10000000000'), Buffer.alloc(0x10000, ' ')],
+    ['by its chunks', head('Transfer-Encoding: chunked'), chunk],
+    ['before its form', head('X-No: type\r\nTransfer-Encoding: chunked').replace('Content-Type', 'X-Type'), chunk],
+    ['before its path', head('Transfer-Encoding: chunked').replace('tasks', 'nowhere'), chunk],
+  ])('is answered so that a client reads it that first sends all, refused %s', async (_how, begin, part) => {
+    const { socket, send, closed, sent } = await dial(started())
+    socket.pause()
+    send(begin)
+    // ten times what the buffers on the way can hold; a reset makes a write fail
+    for (let count = 0; count < 512; count++) await sent(part)
+    socket.resume()
+    socket.end()
+    const answer = await closed
+    expect(problemIn(answer)).toMatchObject({ status: expect.any(Number) })
+    expect(answer.toLowerCase()).toContain('connection: close\r\n')
+  })
+
+  it('are not read for ever', async () => {
+    const { send, closed, socket, until } = await dial(started({ linger: { ms: 60_000, bytes: 0x100000 } }))
+    send(head('Transfer-Encoding: chunked'))
+    const pump = () => {
+      while (socket.writable && socket.write(chunk));
+    }
+    socket.on('drain', pump)
+    pump()
+    await until('too_large')
+    await closed
+  })
+
+  it('do not keep the connection of a client that falls silent', async () => {
+    const { send, closed } = await dial(started({ linger: { ms: 50, bytes: 0x100000 } }))
+    send(`${head('Content-Length: 10000000000')}{`)
+    expect(problemIn(await closed)).toMatchObject({ status: 413 })
+  })
+
+  it('end the connection for what comes behind them', async () => {
+    const api = started()
+    const { send, closed, until, socket } = await dial(api)
+    const small = `${head(`Content-Length: ${task.length}`)}${task}`
+    send(`${small}${head('Content-Length: 2097153')}${' '.repeat(2_097_153)}${small}`)
+    await until('too_large')
+    socket.end()
+    const answers = await closed
+    expect([...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1])).toEqual(['202', '413'])
+    expect(api.services.submitted).toHaveLength(1)
+  })
+
+  it('are not asked for when the client asks first', async () => {
+    const { send, closed, until, socket } = await dial(started())
+    send(head('Expect: 100-continue\r\nContent-Length: 2097153'))
+    await until('too_large')
+    socket.end()
+    expect(await closed).toMatch(/^HTTP\/1\.1 413 /)
+  })
+
+  it('are not asked for when the request is refused for something else', async () => {
+    const { send, closed, until, socket } = await dial(started())
+    send(head(`Expect: 100-continue\r\nContent-Encoding: gzip\r\nContent-Length: ${task.length}`))
+    await until('unsupported_media_type')
+    socket.end()
+    const answer = await closed
+    expect(answer).toMatch(/^HTTP\/1\.1 415 /)
+    expect(answer.toLowerCase()).toContain('connection: close\r\n')
+  })
+
+  it('are asked for up to the limit, and the connection goes on', async () => {
+    const { send, until, socket } = await dial(started())
+    send(head(`Expect: 100-continue\r\nContent-Length: ${task.length}`))
+    await until('100 Continue')
+    send(task)
+    expect((await until('task_id')).toLowerCase()).not.toContain('connection: close')
+    send('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+    await until('"ok"')
     socket.destroy()
   })
 
@@ -106,6 +187,16 @@ describe('slow and broken clients', () => {
   it('get 431 for headers that are too large', async () => {
     const { send, closed } = await dial(started())
     send(`GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(17_000)}\r\n\r\n`)
+    expect(problemIn(await closed)).toMatchObject({ status: 431, code: 'headers_too_large' })
+  })
+
+  it('get 431 also while they go on sending headers', async () => {
+    const { socket, send, sent, closed } = await dial(started())
+    socket.pause()
+    send('GET /healthz HTTP/1.1\r\nHost: x\r\n')
+    for (let count = 0; count < 512; count++) await sent(Buffer.from(`X-Long: ${'x'.repeat(0x10000)}\r\n`))
+    socket.resume()
+    socket.end()
     expect(problemIn(await closed)).toMatchObject({ status: 431, code: 'headers_too_large' })
   })
 

@@ -3,6 +3,7 @@ import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { DulyError, type ErrorCode } from '@duly/domain'
 import type { ApiContext } from '../context.js'
+import { isEnding, lingerAtEnd } from '../linger.js'
 import { problemOf } from '../problem.js'
 
 /** What Node's HTTP server refuses before there is a request, by its codes; all else is malformed HTTP. */
@@ -19,6 +20,8 @@ const malformed: readonly [ErrorCode, string] = ['invalid_request', 'This is not
  */
 export function refuseClient(context: ApiContext, error: Error & { readonly code?: string }, socket: Socket): void {
   context.logger.debug({ code: error.code }, 'a connection was refused or broke')
+  // more of what was answered already; what still comes is thrown away
+  if (isEnding(socket)) return
   if (!socket.writable || isAnswering(socket)) {
     socket.destroy()
     return
@@ -26,7 +29,8 @@ export function refuseClient(context: ApiContext, error: Error & { readonly code
   const problem = new DulyError(...(refusals[error.code ?? ''] ?? malformed))
   const requestId = `req-${randomBytes(8).toString('hex')}`
   const body = JSON.stringify(problemOf(problem, { url: '', requestId }))
-  socket.end(
+  lingerAtEnd(socket, context.config.linger)
+  socket.write(
     [
       `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
       'Content-Type: application/problem+json; charset=utf-8',
@@ -37,6 +41,7 @@ export function refuseClient(context: ApiContext, error: Error & { readonly code
       body,
     ].join('\r\n'),
   )
+  socket.destroySoon()
 }
 
 /** Whether an answer is being sent: another one would be read as its rest. Node's own default looks at the same field. */

@@ -1,5 +1,6 @@
 import { DulyError } from '@duly/domain'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { askForBody } from './unread-bodies.js'
 
 const refuse = (detail: string): DulyError => new DulyError('unsupported_media_type', detail)
 
@@ -24,9 +25,10 @@ function formError(request: FastifyRequest): DulyError | null {
 export function registerJsonBody(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const error = formError(request)
-    if (error === null) done()
-    else done(error)
+    if (error !== null) return done(error)
+    askForBody(request, reply)
+    done()
   })
 }

@@ -18,7 +18,6 @@ export function sendProblem(context: ApiContext, thrown: unknown, request: Fasti
   const retryAfter = retryAfterOf(error)
   if (retryAfter !== null) reply.header('retry-after', String(retryAfter))
   if (error.status === 401) reply.header('www-authenticate', challengeOf(request))
-  if (error.status === 413) reply.header('connection', 'close')
   reply
     .code(error.status)
     // Hooks don't run for what the framework refuses before there is a route.
