@@ -12,6 +12,7 @@ import { registerLifecycle } from './plugins/lifecycle.js'
 import { registerProblems, sendProblem } from './plugins/problems.js'
 import { registerRequestIds, requestIdMaker } from './plugins/request-ids.js'
 import { endIfUnread, registerUnreadBodies } from './plugins/unread-bodies.js'
+import { parseQuery } from './query-text.js'
 import { registerApiPage } from './routes/api-page.js'
 import { registerFleet } from './routes/fleet.js'
 import { registerKeys } from './routes/keys.js'
@@ -48,7 +49,7 @@ export function buildApi({ services, gate, config = {}, logger, metrics }: ApiPa
     connectionTimeout: 0,
     http: { headersTimeout: resolved.headersTimeoutMs, connectionsCheckingInterval: resolved.connectionsCheckMs },
     // a name of 128 characters, each of them URL-encoded
-    routerOptions: { maxParamLength: 400 },
+    routerOptions: { maxParamLength: 400, querystringParser: parseQuery },
     clientErrorHandler: (error, socket) => refuseClient(context, error, socket),
     frameworkErrors: (error, request, reply) => {
       endIfUnread(context, request, reply)

@@ -1,4 +1,5 @@
 import type { FieldError } from '@duly/domain'
+import { UNREADABLE } from './query-text.js'
 import { compileValidator } from './validate.js'
 
 export type QueryReader = (query: Record<string, unknown>, errors: FieldError[]) => unknown
@@ -25,10 +26,19 @@ export function queryReader(schema: object = noParameters): QueryReader {
     // Without a prototype, or a parameter called __proto__ would vanish in silence.
     const values: Record<string, unknown> = Object.create(null)
     for (const [name, value] of Object.entries(query)) {
-      if (Array.isArray(value)) errors.push({ path: name, message: 'is given more than once' })
-      else values[name] = numeric.has(name) && DECIMAL.test(String(value)) ? Number(value) : value
+      const fault = textFault(value)
+      if (fault !== null) errors.push({ path: name, message: fault })
+      if (typeof value === 'string')
+        values[name] = numeric.has(name) && DECIMAL.test(String(value)) ? Number(value) : value
     }
     errors.push(...validate(values))
     return values
   }
+}
+
+/** What is wrong with a value before its schema is asked. */
+function textFault(value: unknown): string | null {
+  if (Array.isArray(value)) return 'is given more than once'
+  if (value === UNREADABLE) return 'is not UTF-8 in percent-encoding'
+  return typeof value === 'string' && value.includes('\0') ? 'must not hold NUL' : null
 }
