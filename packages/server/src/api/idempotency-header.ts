@@ -1,6 +1,7 @@
 import { limits } from '@duly/domain'
 import type { FastifyRequest } from 'fastify'
 import type { RuleError } from './submission-rules.js'
+import { timesGiven } from './times-given.js'
 
 /** A header has no charset of its own, so other characters than these belong in the field. */
 const PRINTABLE = /^[\x20-\x7e]+$/
@@ -16,7 +17,7 @@ export function headerKeyErrors(request: FastifyRequest, body: unknown): RuleErr
   const header = idempotencyHeader(request)
   if (header === undefined) return []
   const wrong = (message: string): RuleError[] => [{ path: 'Idempotency-Key', message }]
-  if (timesGiven(request) > 1) return wrong('is given more than once')
+  if (timesGiven(request.raw, 'idempotency-key') > 1) return wrong('is given more than once')
   if (header.length > limits.idempotencyKeyMaxChars) {
     return wrong(`must have at most ${limits.idempotencyKeyMaxChars} characters`)
   }
@@ -24,9 +25,4 @@ export function headerKeyErrors(request: FastifyRequest, body: unknown): RuleErr
   const field =
     typeof body === 'object' && body !== null ? (body as Record<string, unknown>).idempotency_key : undefined
   return field === undefined || field === header ? [] : wrong('differs from the field idempotency_key')
-}
-
-/** Node joins a repeated header into one value, which would become a key that nobody sent. */
-function timesGiven(request: FastifyRequest): number {
-  return request.raw.rawHeaders.filter((text, at) => at % 2 === 0 && text.toLowerCase() === 'idempotency-key').length
 }

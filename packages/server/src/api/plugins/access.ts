@@ -3,6 +3,7 @@ import { type Caller, DulyError, mayUse, openCaller, type Scope } from '@duly/do
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Gate } from '../../model.js'
 import type { ApiContext } from '../context.js'
+import { timesGiven } from '../times-given.js'
 
 /** What it takes to use a route. */
 interface RouteAccess {
@@ -74,6 +75,9 @@ function identify(request: FastifyRequest, gate: Gate, { needsNoStore }: RouteAc
   const { authorization } = request.headers
   if (authorization === undefined) {
     throw new DulyError('unauthenticated', 'This takes an API key: send the header "Authorization: Bearer duly_…".')
+  }
+  if (timesGiven(request.raw, 'authorization') > 1) {
+    throw new DulyError('unauthenticated', 'The header Authorization is given more than once; send one API key.')
   }
   const [, secret] = /^bearer +(\S+) *$/i.exec(authorization) ?? []
   if (secret === undefined) {

@@ -1,5 +1,6 @@
 import { DulyError } from '@duly/domain'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { timesGiven } from '../times-given.js'
 import { askForBody } from './unread-bodies.js'
 
 const refuse = (detail: string): DulyError => new DulyError('unsupported_media_type', detail)
@@ -11,6 +12,7 @@ function formError(request: FastifyRequest): DulyError | null {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     return refuse('Compressed bodies are not taken; send the body as it is.')
   }
+  if (timesGiven(request.raw, 'content-type') > 1) return refuse('The header Content-Type is given more than once.')
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(request.headers['content-type'] ?? '')?.[1]
   if (charset !== undefined && charset.toLowerCase() !== 'utf-8' && charset.toLowerCase() !== 'utf8') {
     return refuse('JSON is UTF-8; other charsets are not taken.')
