@@ -35,7 +35,8 @@ export function problemsOf(route: ApiRoute): readonly ErrorCode[] {
   if (route.scope !== null) for (const code of ['unauthenticated', 'forbidden'] as const) codes.add(code)
   if (route.body !== undefined)
     for (const code of ['invalid_json', 'too_large', 'unsupported_media_type'] as const) codes.add(code)
-  if (route.tag !== 'system') for (const code of ['store_unavailable', 'shutting_down'] as const) codes.add(code)
+  if (route.tag !== 'system')
+    for (const code of ['store_unavailable', 'shutting_down', 'not_served_here'] as const) codes.add(code)
   codes.add('internal')
   return [...codes]
 }

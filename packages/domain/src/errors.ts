@@ -148,6 +148,12 @@ export const errorCatalogue = {
     retryable: true,
     doc: 'This node drains and takes nothing new. Another node, or this one after its restart, will.',
   },
+  not_served_here: {
+    status: 503,
+    title: 'Not served by this node',
+    retryable: true,
+    doc: 'This node has the role scheduler alone and serves nothing but its health and metrics. Another node, with the role api, will.',
+  },
 } as const satisfies Record<string, ErrorEntry>
 
 /** The stable code of an error, as it stands in `code` of a problem document. */

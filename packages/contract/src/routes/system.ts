@@ -17,7 +17,7 @@ export const systemRoutes = {
     summary: 'What answers here, and where the rest is',
     scope: null,
     responses: { 200: { description: 'Name, version and paths.', schema: about } },
-    problems: [],
+    problems: ['not_served_here'],
   },
   healthz: {
     method: 'GET',
@@ -54,7 +54,7 @@ export const systemRoutes = {
     summary: 'This description, as OpenAPI 3.1',
     scope: null,
     responses: { 200: { description: 'The document.', contentType: 'application/json' } },
-    problems: [],
+    problems: ['not_served_here'],
   },
   docs: {
     method: 'GET',
@@ -63,6 +63,6 @@ export const systemRoutes = {
     summary: 'This description, as a page for people',
     scope: null,
     responses: { 200: { description: 'The page. It needs no network.', contentType: 'text/html' } },
-    problems: [],
+    problems: ['not_served_here'],
   },
 } as const satisfies ApiRouteGroup

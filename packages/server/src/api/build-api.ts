@@ -11,6 +11,7 @@ import { registerJsonBody } from './plugins/json-body.js'
 import { registerLifecycle } from './plugins/lifecycle.js'
 import { registerProblems, sendProblem } from './plugins/problems.js'
 import { registerRequestIds, requestIdMaker } from './plugins/request-ids.js'
+import { registerRoles } from './plugins/roles.js'
 import { endIfUnread, registerUnreadBodies } from './plugins/unread-bodies.js'
 import { parseQuery } from './query-text.js'
 import { registerApiPage } from './routes/api-page.js'
@@ -61,6 +62,7 @@ export function buildApi({ services, gate, config = {}, logger, metrics }: ApiPa
   registerProblems(app, context)
   registerRequestIds(app)
   registerLifecycle(app, context)
+  registerRoles(app, context)
   registerAccess(app, context)
   registerJsonBody(app)
   registerHttpMetrics(app, context)

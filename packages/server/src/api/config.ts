@@ -19,6 +19,8 @@ export interface ApiConfig {
   /** What is still read and thrown away of a client that goes on sending after its last answer: 5 s, and as much as the largest body. */
   readonly linger?: LingerLimits
   readonly version?: string
+  /** False: a node without the role `api`, which answers probes and scrapers alone. */
+  readonly servesCalls?: boolean
 }
 
 export interface ResolvedApiConfig extends Required<ApiConfig> {
@@ -38,6 +40,7 @@ export function resolveApiConfig(config: ApiConfig): ResolvedApiConfig {
     connectionsCheckMs: config.connectionsCheckMs ?? 2_000,
     linger: config.linger ?? { ms: 5_000, bytes: limits.batchBodyMaxBytes },
     version: config.version ?? '0.1.0',
+    servesCalls: config.servesCalls ?? true,
     singleBodyMaxBytes: Math.max(limits.singleBodyMaxBytes, payloadMaxBytes + MiB),
     batchBodyMaxBytes: limits.batchBodyMaxBytes,
   })

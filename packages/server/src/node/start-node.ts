@@ -296,7 +296,7 @@ export function assemble(
   const api = buildApi({
     services,
     gate: config.open ? null : ring,
-    config: { payloadMaxBytes, resultMaxBytes: payloadMaxBytes, version },
+    config: { payloadMaxBytes, resultMaxBytes: payloadMaxBytes, version, servesCalls: config.roles.includes('api') },
     logger: log,
     metrics,
   })

@@ -51,3 +51,20 @@ describe('an api node and a scheduler node', () => {
     await listener.end()
   })
 })
+
+describe('a node without the role api', () => {
+  it('answers probes and scrapers, and says of all else where it belongs', async () => {
+    const { url } = await openStore()
+    const node = await startHttpNode(url, { roles: 'scheduler', drainDelaySeconds: 60 })
+    for (const path of ['/healthz', '/readyz', '/metrics'])
+      expect(await fetch(`${node.url}${path}`), path).toMatchObject({ status: 200 })
+    for (const path of ['/', '/docs', '/openapi.json', '/api/v1/queues', '/api/v1/tasks/x']) {
+      const answer = await fetch(`${node.url}${path}`)
+      expect(answer, path).toMatchObject({ status: 503 })
+      expect(answer.headers.get('retry-after'), path).toBe('1')
+      expect(await answer.json(), path).toMatchObject({ code: 'not_served_here' })
+    }
+    expect(await node.api.call('POST', '/tasks', { task_type: 'a' })).toMatchObject({ status: 503 })
+    expect(await fetch(`${node.url}/nowhere`)).toMatchObject({ status: 404 })
+  })
+})
