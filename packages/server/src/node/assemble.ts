@@ -1,0 +1,100 @@
+import { type Clock, limits, systemClock } from '@duly/domain'
+import type { FastifyInstance } from 'fastify'
+import { buildApi } from '../api/index.js'
+import type { Gate, Services } from '../model.js'
+import { Summer } from '../stats/summer.js'
+import type { Logger } from '../telemetry/logger.js'
+import type { Promoter } from '../timers/promoter.js'
+import type { Watchdog } from '../upkeep/watchdog.js'
+import type { ServerConfig } from './config.js'
+import { type DutyParts, makeDuties } from './duties.js'
+import { Health } from './health.js'
+import type { Membership } from './join.js'
+import { makeAccess } from './make-access.js'
+import { makeDispatch } from './parts/dispatch.js'
+import { type Ground, makeGround } from './parts/ground.js'
+import { makeObservers, makeSignals, type Reached } from './parts/hints.js'
+import { makeTasks } from './parts/tasks.js'
+import { makeUpkeep } from './parts/upkeep.js'
+import type { StoppableParts } from './stop-node.js'
+import type { Stores } from './stores.js'
+import { version } from './version.js'
+
+/** The concrete things that a node is made of. */
+export interface NodeParts extends StoppableParts {
+  readonly services: Services
+  readonly stores: Stores
+  readonly promoter: Promoter
+  readonly watchdog: Watchdog
+}
+
+/** Makes the parts of a node and wires them up, each room by its own function; nothing runs yet. */
+export function assemble(
+  config: ServerConfig,
+  membership: Membership,
+  log: Logger,
+  clock: Clock = systemClock,
+): NodeParts {
+  const ground = makeGround({ config, membership, clock, log })
+  const { stores, waiters, recorder, storeNowMs } = ground
+  const mint = () => membership.minter.mint()
+  const { ring, uses: keyUses, keys } = makeAccess({ store: stores.keys, clock, storeNowMs, mint, log })
+  const reached = (): Reached => ({ sessions, dispatcher, promoter, duties })
+  const signals = makeSignals(ground, ring, reached)
+  const observers = makeObservers(ground, signals, reached)
+  const dispatch = makeDispatch(ground, observers, signals)
+  const { sessions, dispatcher, attempts, reports, workers, fleet } = dispatch
+  const { promoter, watchdog, retention } = makeUpkeep(ground, { observers, dispatcher, attempts })
+  const { intake, tasks, queues, stats } = makeTasks(ground, { observers, signals, dispatch })
+  const health = new Health(membership.database)
+  const services: Services = { intake, tasks, queues, fleet, workers, keys, stats, health }
+  const api = makeApi(ground, services, config.open ? null : ring)
+  const duties = makeDuties(dutyParts(ground, { sessions, dispatcher, promoter, watchdog, retention, keyUses }))
+  return {
+    ...{ membership, api, health, dispatcher, sessions, waiters, intake, reports, duties, recorder, signals, log },
+    ...{ services, stores, promoter, watchdog, keyUses },
+  }
+}
+
+type OwnDutyParts = Pick<DutyParts, 'sessions' | 'dispatcher' | 'promoter' | 'watchdog' | 'retention' | 'keyUses'>
+
+function dutyParts(ground: Ground, parts: OwnDutyParts): DutyParts {
+  const { config, membership, clock, log, waiters, recorder, stores, storeNowMs, others } = ground
+  return {
+    ...{ config, membership, clock, log, waiters, recorder, ...parts },
+    tasks: stores.tasks,
+    summer: new Summer({ store: stores.stats, storeNowMs }),
+    onOthers: (count) => {
+      others.count = count
+    },
+    others: () => others.count,
+  }
+}
+
+/** The HTTP surface, and the figures that it reads when they are scraped. */
+function makeApi(ground: Ground, services: Services, gate: Gate | null): FastifyInstance {
+  const { config, log, metrics, stores } = ground
+  const { payloadMaxBytes } = config
+  watchQueues(ground, services)
+  metrics.setSlotSource(() => stores.sessions.slots())
+  return buildApi({
+    services,
+    gate,
+    config: { payloadMaxBytes, resultMaxBytes: payloadMaxBytes, version, servesCalls: config.roles.includes('api') },
+    logger: log,
+    metrics,
+  })
+}
+
+/** Depths and slots are read when they are scraped. */
+function watchQueues({ metrics, storeNowMs }: Ground, services: Services): void {
+  metrics.setQueueSource(async () => {
+    const nowMs = storeNowMs()
+    const all = { after: null, limit: limits.queuesMaxCount }
+    return (await services.queues.list(null, all)).items.map(({ name, depthByPriority, oldestReadyAtMs }) => ({
+      queue: name,
+      depthByPriority,
+      oldestAgeMs: oldestReadyAtMs === null ? null : Math.max(0, nowMs - oldestReadyAtMs),
+    }))
+  })
+}

@@ -1,0 +1,57 @@
+import type { Signals } from '../../coordination/signals.js'
+import { Attempts } from '../../dispatch/attempts.js'
+import { Dispatcher } from '../../dispatch/dispatcher.js'
+import { Fleet } from '../../dispatch/fleet.js'
+import { releaseUnfetched } from '../../dispatch/release.js'
+import { Reports } from '../../dispatch/reports.js'
+import { Sessions } from '../../dispatch/sessions.js'
+import { Workers } from '../../dispatch/workers.js'
+import type { Observers } from '../observers.js'
+import type { Ground } from './ground.js'
+
+/** What serves workers, and what operators see of them. */
+export function makeDispatch(ground: Ground, observers: Observers, signals: Signals) {
+  const { stores, clock, log, random } = ground
+  const attempts = new Attempts(stores.attempts, observers)
+  const { sessions, dispatcher } = makeDispatcher(ground, observers, attempts)
+  const reports = new Reports({ store: stores.attempts, attempts, clock, random, lanes: 1 })
+  const shared = { sessions, store: stores.sessions }
+  const workers = new Workers({ ...shared, dispatcher, reports, attempts, attemptStore: stores.attempts })
+  const fleet = new Fleet({
+    store: stores.fleet,
+    sessions: stores.sessions,
+    log,
+    onDraining: (session) => {
+      sessions.drained(session)
+      signals.publish('drain', session)
+    },
+  })
+  return { sessions, dispatcher, attempts, reports, workers, fleet }
+}
+
+function makeDispatcher(ground: Ground, observers: Observers, attempts: Attempts) {
+  const { config, membership, stores, clock, log, storeNowMs } = ground
+  const sessions: Sessions = new Sessions({
+    store: stores.sessions,
+    progress: stores.progress,
+    minter: membership.minter,
+    clock,
+    heartbeatMs: config.heartbeatMs,
+    leaseMs: config.leaseMs,
+    onLost: (state) => dispatcher.drop(state),
+    onGap: (state, lastGrant) => void dispatcher.heal(state, lastGrant).catch(() => sessions.doubt(state)),
+  })
+  const dispatcher = new Dispatcher({
+    queue: stores.queue,
+    store: stores.sessions,
+    sessions,
+    clock,
+    storeNowMs,
+    log,
+    onTaken: observers.taken,
+    giveBack: (state, tasks) => releaseUnfetched({ attempts, attemptStore: stores.attempts }, tasks, state.row.name),
+  })
+  return { sessions, dispatcher }
+}
+
+export type Dispatch = ReturnType<typeof makeDispatch>

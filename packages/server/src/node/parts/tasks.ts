@@ -1,0 +1,78 @@
+import { limits } from '@duly/domain'
+import type { Signals } from '../../coordination/signals.js'
+import { Committer } from '../../intake/committer.js'
+import { Intake } from '../../intake/intake.js'
+import { Names } from '../../intake/names.js'
+import { Stats } from '../../stats/stats.js'
+import { Queues } from '../../tasks/queues.js'
+import { Tasks } from '../../tasks/tasks.js'
+import type { Observers } from '../observers.js'
+import type { Dispatch } from './dispatch.js'
+import type { Ground } from './ground.js'
+
+export interface TaskParts {
+  readonly observers: Observers
+  readonly signals: Signals
+  readonly dispatch: Dispatch
+}
+
+/** What takes tasks in and answers questions about them. */
+export function makeTasks(ground: Ground, parts: TaskParts) {
+  const { stores, recorder, clock, storeNowMs } = ground
+  const names = new Names(stores.intake, { limit: limits.queuesMaxCount })
+  return {
+    intake: makeIntake(ground, names, parts),
+    tasks: makeTaskService(ground, names, parts),
+    queues: makeQueues(ground, parts),
+    stats: new Stats({ store: stores.stats, recorder, clock, storeNowMs }),
+  }
+}
+
+function makeIntake(ground: Ground, names: Names, { dispatch, observers }: TaskParts): Intake {
+  const { config, membership, stores, clock } = ground
+  const { database, minter } = membership
+  return new Intake({
+    committer: new Committer({ database, store: stores.intake, chunkRows: 500, chunkBytes: 8 * 1024 * 1024 }),
+    names,
+    minter,
+    partitions: config.partitions,
+    clock,
+    groupSlots: stores.groupSlots,
+    batchSlots: stores.batchSlots,
+    reserve: (task) => dispatch.dispatcher.reserve(task),
+    onCommitted: observers.committed,
+  })
+}
+
+function makeTaskService({ stores, waiters }: Ground, names: Names, parts: TaskParts): Tasks {
+  const { observers, signals, dispatch } = parts
+  return new Tasks({
+    store: stores.tasks,
+    edits: stores.edits,
+    lists: stores.lists,
+    waiters,
+    ensureQueue: (queue) => names.ensureQueue(queue),
+    onEdited: observers.edited,
+    onReady: observers.ready,
+    onCancelled: (task) => observers.cancelled([task]),
+    onCancelRequested: (session) => {
+      dispatch.sessions.wake(session)
+      signals.publish('session', session)
+    },
+  })
+}
+
+function makeQueues({ stores, clock, log }: Ground, { observers, signals, dispatch }: TaskParts): Queues {
+  return new Queues({
+    store: stores.queues,
+    purges: stores.purges,
+    clock,
+    log,
+    limit: limits.queuesMaxCount,
+    onSwitched: (queue) => {
+      void dispatch.dispatcher.readyElsewhere([queue]).catch(() => {})
+      signals.publish('ready', queue)
+    },
+    onPurged: observers.cancelled,
+  })
+}
