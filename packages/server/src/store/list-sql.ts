@@ -8,6 +8,15 @@ import { summaryColumns, summaryJoins } from './record-sql.js'
 export const drivers = ['workflow', 'cron', 'tenant', 'waiting', 'running', 'ended', 'succeeded', 'all'] as const
 export type Driver = (typeof drivers)[number]
 
+/** Drivers that lead over tasks wherever they stand. */
+const taskDrivers = ['workflow', 'cron', 'tenant'] as const
+type TaskDriver = (typeof taskDrivers)[number]
+const isTaskDriver = (driver: Driver): driver is TaskDriver => (taskDrivers as readonly Driver[]).includes(driver)
+
+/** How a task can stand by its status, each looked up in its own way. */
+const standings = ['waiting', 'ended', 'succeeded'] as const
+export type Standing = (typeof standings)[number]
+
 /**
  * Parameters of every list: $1 ids before it, $2 ids from it on, $3 rows wanted, $4 rows looked at, $5 tenant, $6 task type,
  * $7 queue, $8 tag, $9 workflow, $10 cron task, $11 created from, $12 created before, $13 correlation id, $14 status.
@@ -77,6 +86,24 @@ const picks: Readonly<Record<Driver, readonly [from: (walk: string) => string, o
   succeeded: [(walk) => `from (${walk}) d ${joinTask} where d.status = $14::text ${fits}`, 'd.id desc'],
 }
 
+/**
+ * Does the task behind an entry stand so? One look into one index, before the task itself is read: the entries of the walk need
+ * no look into the table, and most do not fit.
+ */
+const stands: Readonly<Record<Standing, string>> = {
+  waiting: `select o.status = $14::text from open_tasks o where o.id = w.id limit 1`,
+  ended: `
+    select true from outcomes u where u.id = w.id and u.status = $14::text and u.status <> 'SUCCEEDED' limit 1`,
+  succeeded: `select u.status = $14::text from outcomes u where u.id = w.id limit 1`,
+}
+
+const standing = (how: Standing) =>
+  [
+    (walk: string): string => `
+  from (select w.id from (${walk}) w where (${stands[how]}) order by w.id desc offset 0) d ${joinTask} where true ${fits}`,
+    'd.id desc',
+  ] as const
+
 /** The walk can lead over tasks of several tenants. */
 export const isShared = (driver: Driver): boolean => driver !== 'tenant'
 
@@ -91,12 +118,12 @@ const ownBehind = `(
  * of the driver are looked at; when they yield fewer rows than wanted, `edge` is the last of them, or null: that was all. Where a
  * tenant's are asked for and the entries are everybody's, `edge` is the tenant's next task instead, which was not looked at.
  */
-function listBy(driver: Driver): Statement {
+function listBy(driver: Driver, how?: Standing): Statement {
   const walk = walks[driver]
-  const [from, order] = picks[driver]
+  const [from, order] = how ? standing(how) : picks[driver]
   const edge = isShared(driver) ? `case when $5::text is null then e.id else ${ownBehind} end` : 'e.id'
   return {
-    name: `list_by_${driver}`,
+    name: how ? `list_by_${driver}_${how}` : `list_by_${driver}`,
     text: `
 with page as materialized (
   select d.id ${from(`${walk} limit $4::integer`)} order by ${order} limit $3::integer
@@ -111,9 +138,22 @@ order by r.id desc`,
   }
 }
 
-export const lists = Object.fromEntries(drivers.map((driver) => [driver, listBy(driver)])) as Readonly<
+const plain = Object.fromEntries(drivers.map((driver) => [driver, listBy(driver)])) as Readonly<
   Record<Driver, Statement>
 >
+const ofStanding = Object.fromEntries(
+  taskDrivers.flatMap((driver) => standings.map((how) => [`${driver}_${how}`, listBy(driver, how)])),
+) as Readonly<Record<`${TaskDriver}_${Standing}`, Statement>>
+
+/** The list that a driver leads, of tasks that stand so; null: however they stand, or as the driver says. */
+export function listOf(driver: Driver, how: Standing | null): Statement {
+  return how !== null && isTaskDriver(driver) ? ofStanding[`${driver}_${how}`] : plain[driver]
+}
+
+/** Every list, with what leads it. */
+export const lists: readonly { readonly driver: Driver; readonly statement: Statement }[] = drivers.flatMap((driver) =>
+  [...new Set([null, ...standings].map((how) => listOf(driver, how)))].map((statement) => ({ driver, statement })),
+)
 
 /** Entries of an index by which a probe measures how far they reach. */
 const probeEntries = 1_000
