@@ -35,12 +35,24 @@ describe('raw JSON', () => {
     for (const none of ['{}', '[{"a":1}]', '"{}"', '1']) expect(rawJson(none).members()).toEqual([])
   })
 
+  it('gives the elements of the outermost array, as they are written', () => {
+    const texts = ['[1,[2]]', '-0', '"],["', '1.0', '{"a":[1,{}]}', '[]']
+    expect(
+      rawJson(`[ ${texts.join(' ,\n')} ]`)
+        .elements()
+        .map(({ text }) => text),
+    ).toEqual(texts)
+    for (const none of ['[ ]', '{"a":[1]}', '"[1]"', '1']) expect(rawJson(none).elements()).toEqual([])
+  })
+
   it('agrees with JSON.parse and JSON.stringify where they change nothing', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
         const plain = JSON.parse(JSON.stringify(value)) as Record<string, unknown>
         const raw = rawJson(JSON.stringify(plain, null, 3))
         expect(raw.members().map(([key, member]) => [key, member.value])).toEqual(Object.entries(plain))
+        const list = rawJson(JSON.stringify(Object.values(plain), null, 3))
+        expect(list.elements().map((element) => element.value)).toEqual(Object.values(plain))
         expect(raw.format()).toBe(JSON.stringify(plain))
         expect(raw.format(2)).toBe(JSON.stringify(plain, null, 2))
       }),
@@ -109,5 +121,14 @@ describe('on the wire', () => {
     const { duly } = await clientOf(rawJson('{"items":[{"attempt":1.0}],"next_cursor":null}'))
     expect(rawOf(await duly.tasks.attempts('task-1'))?.text).toBe('[{"attempt":1.0}]')
     expect(rawOf(await duly.tasks.events('task-1'))?.text).toBe('[{"attempt":1.0}]')
+  })
+
+  it('of a page is each of its items', async () => {
+    const first = `{"task_id":"task-2","metadata":{"a":1e21,"b":12345678901234567890,"c":-0,"d":"],{"}}`
+    const second = '{ "task_id": "task-1", "metadata": null }'
+    const { duly } = await clientOf(rawJson(`{"items":[${first} , ${second}],"next_cursor":null}`))
+    const { items } = await duly.tasks.list()
+    expect(items.map((item) => rawOf(item)?.text)).toEqual([first, second])
+    expect(rawOf((await duly.tasks.attempts('task-1'))[0] ?? {})?.text).toBe(first)
   })
 })

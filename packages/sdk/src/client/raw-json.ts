@@ -27,6 +27,11 @@ export class RawJson {
     return found && new RawJson(found[1])
   }
 
+  /** The elements of an array in their order; none of any other value. */
+  elements(): readonly RawJson[] {
+    return elementTexts(this.text).map((text) => new RawJson(text))
+  }
+
   /** The same tokens laid out anew, as JSON.stringify does it: `indent` blanks a level, or all on one line. */
   format(indent = 0): string {
     return layOut(this.text, indent)
@@ -93,6 +98,24 @@ function memberTexts(text: string): readonly (readonly [key: string, text: strin
   return found
 }
 
+/** Texts of the elements of the outermost array. */
+function elementTexts(text: string): readonly string[] {
+  if (!text.startsWith('[')) return []
+  const found: string[] = []
+  let depth = 0
+  let begin = 1
+  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+    if (token === ']' || token === '}') depth -= 1
+    if ((depth === 1 && token === ',') || depth === 0) {
+      const element = text.slice(begin, index).trim()
+      if (element !== '') found.push(element)
+      begin = index + 1
+    }
+    if (token === '[' || token === '{') depth += 1
+  }
+  return found
+}
+
 const origins = new WeakMap<object, () => RawJson | undefined>()
 
 /** Remembers, as long as the record lives, what it was read from. */
@@ -101,9 +124,19 @@ export function keepRaw<T>(record: T, source: () => RawJson | undefined): T {
   return record
 }
 
+/** The same for the items of a list, each by itself; the text is taken apart when the first of them is asked for. */
+export function keepRawItems<T>(items: readonly T[], source: () => RawJson | undefined): void {
+  let texts: readonly RawJson[] | undefined
+  const textOf = (index: number): RawJson | undefined => {
+    texts ??= source()?.elements() ?? []
+    return texts[index]
+  }
+  for (const [index, item] of items.entries()) keepRaw(item, () => textOf(index))
+}
+
 /**
- * The server's JSON of a record that `duly.tasks` answered (a task, a receipt of a cancellation, a list of attempts or
- * events): exact where the record's numbers are rounded. Undefined for any other object.
+ * The server's JSON of a record that `duly.tasks` answered (a task, a receipt of a cancellation; a list, a page, each of its
+ * items): exact where the record's numbers are rounded. Undefined for any other object.
  */
 export function rawOf(record: object): RawJson | undefined {
   return origins.get(record)?.()

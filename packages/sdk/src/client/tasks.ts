@@ -3,7 +3,7 @@ import type { TaskDefinition } from '../define-task.js'
 import { toMs } from '../duration.js'
 import { DulyApiError, DulyConnectionError } from '../errors.js'
 import type { ApiAnswer, HttpClient } from './http.js'
-import { keepRaw, type RawJson, rawJson } from './raw-json.js'
+import { keepRaw, keepRawItems, type RawJson, rawJson } from './raw-json.js'
 import {
   type AttemptRecord,
   type CancelReceipt,
@@ -211,11 +211,16 @@ export class Tasks {
   async #list<T>(path: string): Promise<readonly T[]> {
     const answer = await this.#http.call({ method: 'GET', path, repeatable: true })
     const { items } = fromWire(answer.body) as Page<T>
-    return keepRaw(items, () => rawJson(answer.text).member('items'))
+    const source = () => rawJson(answer.text).member('items')
+    keepRawItems(items, source)
+    return keepRaw(items, source)
   }
 
   async #page<T>(path: string, { signal }: PageOptions): Promise<Page<T>> {
-    return toRecord<Page<T>>(await this.#http.call({ method: 'GET', path, repeatable: true, signal }))
+    const answer = await this.#http.call({ method: 'GET', path, repeatable: true, signal })
+    const page = toRecord<Page<T>>(answer)
+    keepRawItems(page.items, () => rawJson(answer.text).member('items'))
+    return page
   }
 
   #handle(task: AnyTask | string, answer: Record<string, unknown>): TaskHandle {
