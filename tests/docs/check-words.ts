@@ -25,7 +25,15 @@ export async function faultOf(words: readonly string[]): Promise<string | null> 
 
 /** `isWhole`: arguments and options that must be there are. */
 export async function dulyFault(args: readonly string[], { isWhole = true } = {}): Promise<string | null> {
-  const silent = { out() {}, err() {}, isInteractive: false, width: 80, env: {}, readStdin: async () => '' }
+  const silent = {
+    out() {},
+    err() {},
+    isInteractive: false,
+    width: 80,
+    env: {},
+    readStdin: async () => '',
+    isTaken: async () => true,
+  }
   const program = buildProgram({ terminal: silent, setExit() {} }, server)
   withoutActions(program)
   try {

@@ -15,6 +15,7 @@ export async function renderCommandLine(): Promise<string> {
     width: 100,
     env: {},
     readStdin: async () => '',
+    isTaken: async () => true,
   }
   const program = buildProgram({ terminal, setExit: () => {} }, await import('@duly/server'))
   const sections = leaves(program).map((command) => {
@@ -30,6 +31,12 @@ export async function renderCommandLine(): Promise<string> {
     '',
     'Results go to the standard output; progress, notes and errors to the standard error. Durations are seconds, or a number',
     'with a unit: `500ms`, `30s`, `5m`, `24h`, `7d`.',
+    '',
+    'With `--json` a command prints one JSON document, with the names and digits of the [HTTP API](http.md): what the API answers, and',
+    'of a list `{ "items": [...], "next_cursor": ... }`, where the cursor is null when nothing comes after. Only',
+    '`duly task list --all --json`, which may have no end, prints one task a line. An error is one line on the standard error,',
+    '`{ "error": { "exit_code", "exit", "code", "message", ... } }`. What runs until it is stopped (`dev`, `serve`, `worker`) logs a',
+    'JSON object a line; `dev` first prints one that says where everything is.',
     '',
     '## Exit codes',
     '',

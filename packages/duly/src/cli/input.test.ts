@@ -16,6 +16,7 @@ const terminal: Terminal = {
   width: 80,
   env: {},
   readStdin: async () => '{"from":"stdin"}',
+  isTaken: async () => true,
 }
 
 describe('durations', () => {

@@ -14,7 +14,15 @@ function screen(isInteractive: boolean): { terminal: Terminal; text: () => strin
   const err = (more: string) => {
     text += more
   }
-  const terminal = { out: () => {}, err, isInteractive, width: 60, env: {}, readStdin: async () => '' }
+  const terminal = {
+    out: () => {},
+    err,
+    isInteractive,
+    width: 60,
+    env: {},
+    readStdin: async () => '',
+    isTaken: async () => true,
+  }
   return { terminal, text: () => text }
 }
 

@@ -8,6 +8,8 @@ export interface Terminal {
   readonly width: number
   readonly env: NodeJS.ProcessEnv
   readStdin(): Promise<string>
+  /** Resolves when the reader has taken what was written to `out`: whoever writes without end waits for it. False: it is gone. */
+  isTaken(): Promise<boolean>
 }
 
 /** The terminal of this process. */
@@ -19,6 +21,7 @@ export function processTerminal(): Terminal {
     width: process.stderr.columns ?? 80,
     env: process.env,
     readStdin,
+    isTaken: () => isTaken(process.stdout),
   }
 }
 
@@ -32,6 +35,14 @@ export function tolerateClosedPipes(streams: readonly NodeJS.WriteStream[] = [pr
       if (error.code !== 'EPIPE') throw error
     })
   }
+}
+
+/** An empty write is done when all before it are; one to a pipe that nobody reads fails. */
+export function isTaken(stream: NodeJS.WriteStream): Promise<boolean> {
+  return new Promise((resolve) => {
+    if (stream.destroyed || stream.errored) resolve(false)
+    else stream.write('', (error) => resolve(!error))
+  })
 }
 
 async function readStdin(): Promise<string> {

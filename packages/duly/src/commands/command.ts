@@ -1,4 +1,4 @@
-import { Duly, rawOf } from '@duly/sdk'
+import { Duly, type Page, rawJson, rawOf } from '@duly/sdk'
 import { Command } from 'commander'
 import type { Terminal } from '../cli/terminal.js'
 import { toWireJson } from '../cli/wire-json.js'
@@ -54,10 +54,32 @@ export async function withClient<T>(options: ClientOptions, work: (duly: Duly) =
  * Prints a value: with `--json` as the API states it, what the server answered with its very numbers; else as text.
  */
 export function print<T>(context: Context, options: CommonOptions, value: T, render: (value: T) => string): void {
-  context.terminal.out(options.json ? `${jsonOf(value)}\n` : render(value))
+  context.terminal.out(options.json ? `${jsonOf(value, 2)}\n` : render(value))
 }
 
-function jsonOf(value: unknown): string {
+/**
+ * Prints a list: with `--json` one document `{ items, next_cursor }`, as the API answers it; else as text.
+ *
+ * @param list a page, or all there is (an array: nothing comes after it)
+ */
+export function printList<T>(
+  context: Context,
+  options: CommonOptions,
+  list: Page<T> | readonly T[],
+  render: (items: readonly T[]) => string,
+): void {
+  const { items, nextCursor } = 'items' in list ? list : { items: list, nextCursor: null }
+  if (!options.json) {
+    context.terminal.out(render(items))
+    return
+  }
+  const texts = items.map((item) => jsonOf(item, 0))
+  const document = rawJson(`{"items":[${texts.join(',')}],"next_cursor":${JSON.stringify(nextCursor)}}`)
+  context.terminal.out(`${document.format(2)}\n`)
+}
+
+/** A record as the API states it: what the server answered with its very digits, where that is known. */
+export function jsonOf(value: unknown, indent: number): string {
   const raw = typeof value === 'object' && value !== null ? rawOf(value) : undefined
-  return raw?.format(2) ?? JSON.stringify(toWireJson(value), null, 2)
+  return raw?.format(indent) ?? JSON.stringify(toWireJson(value), null, indent)
 }

@@ -55,7 +55,7 @@ describe('a task, from the command line to the example worker and back', () => {
       undefined,
     ])
     const events = await task('events', record.task_id, '--json')
-    const trail: readonly { readonly transition: string }[] = JSON.parse(events.out)
+    const trail: readonly { readonly transition: string }[] = JSON.parse(events.out).items
     const tried = ['claim', 'retry', 'promote']
     expect(trail.map(({ transition }) => transition)).toEqual(['submit', ...tried, ...tried, 'claim', 'succeed'])
     const shown = await task('get', record.task_id)

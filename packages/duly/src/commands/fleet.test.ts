@@ -88,7 +88,7 @@ describe('duly worker', () => {
     const exited = once(child, 'exit')
     const id = await registered
     expect((await run('worker', 'list')).out).toMatch(new RegExp(`\\n${id} .* live +0/\\d+ +\\d+ s`))
-    expect(await json('worker', 'list', '--state', 'draining')).toEqual([])
+    expect(await json('worker', 'list', '--state', 'draining')).toEqual({ items: [], next_cursor: null })
     expect((await run('worker', 'drain', id)).out).toMatch(/state +draining/)
     expect(await exited).toEqual([0, null])
     expect(said).toMatch(new RegExp(`the server drains ${id}: finishing what runs, then leaving`))

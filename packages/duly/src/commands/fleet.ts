@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { CliError } from '../cli/cli-error.js'
 import { renderWorker, renderWorkers } from '../cli/render-fleet.js'
-import { type ClientOptions, type Context, clientCommand, print, withClient } from './command.js'
+import { type ClientOptions, type Context, clientCommand, print, printList, withClient } from './command.js'
 
 const STATES = ['live', 'draining', 'ended'] as const
 type State = (typeof STATES)[number]
@@ -24,7 +24,7 @@ function list(context: Context): Command {
       const options = optionsOf<ClientOptions & { state?: State }>(command)
       const { state } = options
       const workers = await withClient(options, (duly) => duly.workers.list(state === undefined ? {} : { state }))
-      print(context, options, workers, renderWorkers)
+      printList(context, options, workers, renderWorkers)
     })
 }
 

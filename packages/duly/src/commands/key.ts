@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { CliError } from '../cli/cli-error.js'
 import { table } from '../cli/table.js'
 import { type KeyFlags, withKeys } from '../run/key-access.js'
-import { type Context, clientCommand, print } from './command.js'
+import { type Context, clientCommand, print, printList } from './command.js'
 
 /** A command that talks to a server or, to make the first key, straight to its database. */
 function keyCommand(name: string, summary: string, example: string): Command {
@@ -60,7 +60,7 @@ function list(context: Context): Command {
   return keyCommand('list', 'list API keys, newest first, revoked ones too', 'duly key list').action(
     async (flags: KeyFlags) => {
       const items = await withKeys(flags, context, (keys) => keys.list())
-      print(context, flags, items.map(wireOf), () => renderKeys(items))
+      printList(context, flags, items.map(wireOf), () => renderKeys(items))
     },
   )
 }

@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
 import { CliError } from '../cli/cli-error.js'
 import { renderQueue, renderQueues } from '../cli/render-fleet.js'
-import { type ClientOptions, type Context, clientCommand, print, withClient } from './command.js'
+import { type ClientOptions, type Context, clientCommand, print, printList, withClient } from './command.js'
 
 function list(context: Context): Command {
   return clientCommand('list', 'list the queues with what waits and runs in them', 'duly queue list').action(
     async (options: ClientOptions) => {
       const queues = await withClient(options, (duly) => duly.queues.list())
-      print(context, options, queues, renderQueues)
+      printList(context, options, queues, renderQueues)
     },
   )
 }

@@ -4,9 +4,12 @@ import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { cli } from '../testing/captured-cli.js'
 
+/** Metadata whose numbers JSON.stringify would write otherwise. */
+const DIGITS = '{"a":1e21,"b":12345678901234567890,"c":-0,"camelCase":1}'
+
 const task = (n: number) => ({
   ...{ task_id: `task-${n}`, status: 'DEAD', task_type: 'mail', queue: 'q', priority: 'high', tenant_id: 'acme' },
-  ...{ created_at: '2026-04-03T10:00:00.000Z', attempts: 4, reason: null, metadata: { camelCase: 1 } },
+  ...{ created_at: '2026-04-03T10:00:00.000Z', attempts: 4, reason: null, metadata: JSON.parse(DIGITS) },
   error: { class: 'SmtpError', message: `\u001b[31m${'x'.repeat(100)}` },
 })
 
@@ -37,7 +40,7 @@ async function server(): Promise<{ at: readonly string[]; calls: Call[] }> {
       const one = { ...task(1), tags: [], payload: null, failures: 0, crashes: 0, result: null, duration_ms: null }
       const answer = url.includes('/runs') ? runs : /tasks\/task-/.test(url) ? one : pages[String(cursor)]
       response.writeHead(200, { 'content-type': 'application/json' })
-      response.end(JSON.stringify(answer))
+      response.end(JSON.stringify(answer).replaceAll(/"metadata":\{.*?\}/g, `"metadata":${DIGITS}`))
     })
   }).listen(0, '127.0.0.1')
   onTestFinished(() => void http.close())
@@ -57,15 +60,35 @@ it('lists up to the limit, over short and empty pages, and says that there are m
     '--created-after',
     '2026-04-03T10:00:00+02:00',
   ]
-  const { code, out, err } = await cli(['task', 'list', ...filters, '--limit', '3', ...at])
-  expect([code, err]).toEqual([0, 'There are more: give --limit or --all.\n'])
-  expect(out.split('\n').map((line) => line.split('  ')[0])).toEqual(['TASK', 'task-5', 'task-4', 'task-3', ''])
+  const { code, out, err } = await cli(['task', 'list', ...filters, '--limit', '4', ...at])
+  expect([code, err]).toEqual([0, 'There may be more: give --limit or --all, or go on with --cursor c\n'])
+  expect(out.split('\n').map((line) => line.split('  ')[0])).toEqual([
+    'TASK',
+    'task-5',
+    'task-4',
+    'task-3',
+    'task-2',
+    '',
+  ])
   expect(out).not.toContain('\u001b')
   const query = new URL(calls[0]?.url ?? '', 'http://x').searchParams
   expect(Object.fromEntries(query)).toEqual({
     ...{ status: 'DEAD', task_type: 'mail', tenant_id: 'a/b', created_after: '2026-04-03T10:00:00+02:00', limit: '4' },
   })
   expect(new URL(calls[1]?.url ?? '', 'http://x').searchParams.get('status')).toBe('DEAD')
+})
+
+it('prints one JSON document, with the cursor behind it, from which another list goes on', async () => {
+  const { at, calls } = await server()
+  const list = async (...args: string[]) => JSON.parse((await cli(['task', 'list', '--json', ...args, ...at])).out)
+  expect(await list('--limit', '4')).toEqual({ items: [5, 4, 3, 2].map(task), next_cursor: 'c' })
+  expect(await list('--limit', '4', '--cursor', 'c')).toEqual({ items: [task(1)], next_cursor: null })
+  expect(calls.at(-1)?.url).toMatch(/cursor=c&?/)
+  const both = await cli(['task', 'list', '--all', '--limit', '4', ...at])
+  expect(both).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("'--all' cannot be used with option '--limit <n>'"),
+  })
 })
 
 it('prints all of them line by line as JSON', async () => {
@@ -77,6 +100,14 @@ it('prints all of them line by line as JSON', async () => {
     .map((line) => JSON.parse(line) as object)
   expect(lines).toEqual([5, 4, 3, 2, 1].map(task))
   expect(err).toBe('')
+})
+
+it('prints the numbers of the metadata as the server told them', async () => {
+  const { at } = await server()
+  const shown = (await cli(['task', 'list', '--all', '--json', ...at])).out
+  expect(shown.split('\n')[0]).toContain(`"metadata":${DIGITS}`)
+  const document = (await cli(['task', 'list', '--json', ...at])).out
+  expect(document.replaceAll(/\s/g, '')).toContain(`"metadata":${DIGITS}`)
 })
 
 it('edits what is named, the payload as it is written', async () => {

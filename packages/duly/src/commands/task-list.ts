@@ -1,14 +1,14 @@
-import type { Duly, TaskEdit, TaskFilters, TaskSummary } from '@duly/sdk'
-import type { Command } from 'commander'
+import type { Duly, Page, TaskEdit, TaskFilters, TaskSummary } from '@duly/sdk'
+import { type Command, Option } from 'commander'
 import { CliError } from '../cli/cli-error.js'
 import { readJson } from '../cli/json-input.js'
 import { renderRuns, renderTask, renderTasks } from '../cli/render.js'
 import { parseSeconds } from '../cli/seconds.js'
-import { toWireJson } from '../cli/wire-json.js'
-import { type ClientOptions, type Context, clientCommand, print, withClient } from './command.js'
+import { type ClientOptions, type Context, clientCommand, jsonOf, print, printList, withClient } from './command.js'
 
 interface ListFlags extends ClientOptions, TaskFilters {
   readonly limit: number
+  readonly cursor?: string
   readonly all?: true
 }
 
@@ -29,7 +29,7 @@ const wholeNumber =
 
 /** `duly task list`: as many pages as the limit takes; an unusual filter may find few tasks on each. */
 export function taskList(context: Context): Command {
-  return clientCommand('list', 'list tasks, the newest first; with --json, a line each', LIST_EXAMPLE)
+  return clientCommand('list', 'list tasks, the newest first', LIST_EXAMPLE)
     .option(
       '--status <status>',
       'SCHEDULED, PENDING, BLOCKED, RUNNING, RETRYING, SUCCEEDED, FAILED, DEAD or CANCELLED',
@@ -45,25 +45,49 @@ export function taskList(context: Context): Command {
     .option('--created-before <instant>', 'created before that instant')
     .option('--correlation-id <id>', 'with this metadata.correlation_id')
     .option('--limit <n>', 'so many at most', wholeNumber('--limit', 1), 50)
-    .option('--all', 'all of them')
+    .option('--cursor <cursor>', 'go on where a list with the same filters ended (its next_cursor)')
+    .addOption(new Option('--all', 'all of them; with --json, one task a line').conflicts('limit'))
     .action((flags: ListFlags) => withClient(flags, (duly) => list(context, duly, flags)))
 }
 
-async function list({ terminal }: Context, duly: Duly, flags: ListFlags): Promise<void> {
-  const { url: _, apiKey: __, json, limit, all, ...filters } = flags
-  const most = all ? Number.POSITIVE_INFINITY : limit
-  const shown: TaskSummary[] = []
-  let count = 0
-  let isMore = false
-  for await (const task of duly.tasks.all(filters, { limit: Math.min(PAGE, most + 1) })) {
-    isMore = count === most
-    if (isMore) break
-    count += 1
-    if (json) terminal.out(`${JSON.stringify(toWireJson(task))}\n`)
-    else shown.push(task)
+async function list(context: Context, duly: Duly, flags: ListFlags): Promise<void> {
+  const { url: _, apiKey: __, json, limit, cursor, all, ...filters } = flags
+  if (all && json) return streamAll(context, duly, { filters, cursor })
+  const page = await collect(duly, { filters, cursor, limit: all ? Number.POSITIVE_INFINITY : limit })
+  printList(context, flags, page, renderTasks)
+  if (page.nextCursor === null || json) return
+  context.terminal.err(`There may be more: give --limit or --all, or go on with --cursor ${page.nextCursor}\n`)
+}
+
+interface ListRequest {
+  readonly filters: TaskFilters
+  readonly cursor: string | undefined
+}
+
+const from = (cursor: string | undefined) => (cursor === undefined ? {} : { cursor })
+
+/** As many as are wanted, with the cursor behind them. */
+async function collect(
+  duly: Duly,
+  { filters, limit, cursor }: ListRequest & { readonly limit: number },
+): Promise<Page<TaskSummary>> {
+  const items: TaskSummary[] = []
+  for (let after = cursor; ; ) {
+    const page = await duly.tasks.list(filters, { limit: Math.min(PAGE, limit - items.length), ...from(after) })
+    items.push(...page.items)
+    if (page.nextCursor === null || items.length >= limit) return { items, nextCursor: page.nextCursor }
+    after = page.nextCursor
   }
-  if (!json) terminal.out(renderTasks(shown))
-  if (isMore) terminal.err(`There are more: give --limit or --all.\n`)
+}
+
+/** A task a line, no faster than the reader takes them, and no further than it wants them. */
+async function streamAll({ terminal }: Context, duly: Duly, { filters, cursor }: ListRequest): Promise<void> {
+  for (let after = cursor; ; ) {
+    const page = await duly.tasks.list(filters, { limit: PAGE, ...from(after) })
+    if (page.items.length > 0) terminal.out(`${page.items.map((task) => jsonOf(task, 0)).join('\n')}\n`)
+    if (!(await terminal.isTaken()) || page.nextCursor === null) return
+    after = page.nextCursor
+  }
 }
 
 interface EditFlags extends ClientOptions {
@@ -119,6 +143,6 @@ export function taskRuns(context: Context): Command {
     .argument('<id>', 'id of the task')
     .action(async (id: string, options: ClientOptions) => {
       const page = await withClient(options, (duly) => duly.tasks.runs(id, { limit: 100 }))
-      print(context, options, page.items, renderRuns)
+      printList(context, options, page, renderRuns)
     })
 }

@@ -36,5 +36,5 @@ it("shows a task's payload and result with the digits that the server told", asy
 
 it.each(['attempts', 'events'])('shows the %s of a task as JSON with the digits that the server told', async (list) => {
   const { out } = await cli(['task', list, 'task-1', '--json', '--url', await finishedTask()])
-  expect(compact(out)).toBe(`[{"detail":${RESULT}}]`)
+  expect(compact(out)).toBe(`{"items":[{"detail":${RESULT}}],"next_cursor":null}`)
 })

@@ -2,7 +2,7 @@ import type { CancelReceipt, Duly } from '@duly/sdk'
 import type { Command } from 'commander'
 import { renderAttempts, renderEvents, renderTask } from '../cli/render.js'
 import { parseSeconds } from '../cli/seconds.js'
-import { type ClientOptions, type Context, clientCommand, print, withClient } from './command.js'
+import { type ClientOptions, type Context, clientCommand, print, printList, withClient } from './command.js'
 
 interface TaskCall<T> {
   readonly name: string
@@ -11,13 +11,21 @@ interface TaskCall<T> {
   readonly render: (value: T) => string
 }
 
-/** A command on one task: one call of the SDK, printed. */
-function taskCommand<T>(context: Context, { name, summary, call, render }: TaskCall<T>): Command {
+/** A command on one task: one call of the SDK, shown. */
+function onTask<T>({ name, summary, call }: TaskCall<T>, show: (options: ClientOptions, value: T) => void): Command {
   return clientCommand(name, summary, `duly task ${name} task-01kf3v7q2n8f5w9r6x4y1z0abc`)
     .argument('<id>', 'id of the task')
     .action(async (id: string, options: ClientOptions) => {
-      print(context, options, await withClient(options, (duly) => call(duly, id)), render)
+      show(options, await withClient(options, (duly) => call(duly, id)))
     })
+}
+
+function taskCommand<T>(context: Context, made: TaskCall<T>): Command {
+  return onTask(made, (options, value) => print(context, options, value, made.render))
+}
+
+function taskListCommand<T>(context: Context, made: TaskCall<readonly T[]>): Command {
+  return onTask(made, (options, items) => printList(context, options, items, made.render))
 }
 
 function renderCancel(receipt: CancelReceipt): string {
@@ -57,13 +65,13 @@ export function taskCalls(context: Context): readonly Command[] {
       call: (duly, id) => duly.tasks.retry(id),
       render: renderTask,
     }),
-    taskCommand(context, {
+    taskListCommand(context, {
       name: 'attempts',
       summary: 'list the attempts of a task',
       call: (duly, id) => duly.tasks.attempts(id),
       render: renderAttempts,
     }),
-    taskCommand(context, {
+    taskListCommand(context, {
       name: 'events',
       summary: 'show the audit trail of a task',
       call: (duly, id) => duly.tasks.events(id),

@@ -23,6 +23,7 @@ export async function cli(args: readonly string[], given: Partial<Terminal> = {}
     width: 80,
     env: {},
     readStdin: async () => '',
+    isTaken: async () => true,
     ...given,
   }
   const code = await runCli(args, terminal)

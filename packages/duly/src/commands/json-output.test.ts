@@ -1,0 +1,88 @@
+import { beforeAll, expect, it } from 'vitest'
+import { type HttpNode, openStore, startHttpNode } from '../../../server/src/dispatch/testing/http-node.js'
+import { processTerminal } from '../cli/terminal.js'
+import { buildProgram } from '../program.js'
+import { leaves, pathOf } from '../reference.js'
+import { cli } from '../testing/captured-cli.js'
+
+/** What `--json` prints: one document; one of a list; nothing, for what runs until it is stopped logs instead. */
+type Shape = 'document' | 'list' | 'none'
+
+/** Every command with arguments that work; `TASK`, `KEY`, `WORKER` and `DATABASE` stand for ones that are there. */
+const TABLE: Readonly<Record<string, readonly [Shape, ...string[]]>> = {
+  dev: ['none'],
+  serve: ['none'],
+  worker: ['none'],
+  'worker list': ['list'],
+  'worker get': ['document', 'WORKER'],
+  'worker drain': ['document', 'WORKER'],
+  'task submit': ['document', 'mail'],
+  'task list': ['list', '--limit', '1'],
+  'task get': ['document', 'TASK'],
+  'task edit': ['document', 'TASK', '--priority', 'high'],
+  'task runs': ['list', 'TASK'],
+  'task attempts': ['list', 'TASK'],
+  'task events': ['list', 'TASK'],
+  'task cancel': ['document', 'TASK'],
+  'task retry': ['document', 'TASK'],
+  'queue list': ['list'],
+  'queue get': ['document', 'default'],
+  'queue pause': ['document', 'default'],
+  'queue resume': ['document', 'default'],
+  'queue purge': ['document', 'default', '--yes'],
+  stats: ['document', '--by', 'queue'],
+  'key create': ['document', '--name', 'a', '--scopes', 'read', '--database-url', 'DATABASE'],
+  'key list': ['list', '--database-url', 'DATABASE'],
+  'key revoke': ['document', 'KEY', '--database-url', 'DATABASE'],
+  migrate: ['document', '--status', '--database-url', 'DATABASE'],
+  config: ['document'],
+}
+
+const words = leaves(buildProgram({ terminal: processTerminal(), setExit: () => {} })).map((command) =>
+  pathOf(command).replace(/^duly /, ''),
+)
+
+let node: HttpNode
+let databaseUrl: string
+beforeAll(async () => {
+  databaseUrl = (await openStore()).url
+  node = await startHttpNode(databaseUrl)
+})
+
+it('is told here of every command', () => {
+  expect(Object.keys(TABLE).sort()).toEqual([...words].sort())
+})
+
+const printing = Object.entries(TABLE).flatMap(([name, [shape, ...args]]) =>
+  shape === 'none' ? [] : [{ name, shape, args }],
+)
+
+async function json(name: string, args: readonly string[]) {
+  const at = args.includes('--database-url') || name === 'config' ? [] : ['--url', node.url]
+  const { code, out, err } = await cli([...name.split(' '), ...args, '--json', ...at])
+  return { code, err, value: JSON.parse(out) }
+}
+
+/** Makes what a stand-in stands for. */
+async function real(argument: string): Promise<string> {
+  if (argument === 'DATABASE') return databaseUrl
+  if (argument === 'TASK') return (await json('task submit', ['mail', '--delay', '1h'])).value.task_id
+  if (argument === 'KEY')
+    return (await json('key create', ['--name', 'b', '--scopes', 'read', '--database-url', databaseUrl])).value.key_id
+  if (argument === 'WORKER') return (await node.api.worker()).id
+  return argument
+}
+
+it.each(printing)('$name prints one JSON $shape and nothing beside it', async ({ name, shape, args }) => {
+  const given: string[] = []
+  for (const argument of args) given.push(await real(argument))
+  if (name === 'task retry') await json('task cancel', given)
+  const { code, err, value } = await json(name, given)
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect(value).toBeTypeOf('object')
+  expect(Array.isArray(value)).toBe(false)
+  if (shape === 'list')
+    expect(value).toEqual({ items: expect.any(Array), next_cursor: expect.toBeOneOf([null, expect.any(String)]) })
+  const keys = JSON.stringify(Object.keys(shape === 'list' ? (value.items[0] ?? {}) : value))
+  expect(keys).toMatch(name === 'config' ? /DULY_PORT/ : /^\[(?:"[a-z0-9_]+",?)*\]$/)
+})
