@@ -128,6 +128,23 @@ describe('duly config', () => {
   })
 })
 
+describe('a wrong setting', () => {
+  it('is told with the flag, the variable or the file that it stands in', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'duly-config-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const file = join(folder, 'duly.json')
+    await writeFile(file, '{"leaseSeconds": "long", "prot": 1}')
+    const flags = ['--config', file, '--max-crashes', '2.5']
+    for (const command of ['config', 'serve', 'dev']) {
+      const { code, err } = await cli([command, ...flags], { env: { DULY_PORT: 'http' } })
+      expect(code).toBe(2)
+      expect(err).toContain(`${file}: prot is not a setting`)
+      expect(err).toContain(`${file}: leaseSeconds must be seconds`)
+      expect(err).toMatch(/--max-crashes must be .*DULY_PORT must be|DULY_PORT must be .*--max-crashes must be/)
+    }
+  })
+})
+
 describe('the log level in force', () => {
   const levelOf = async (args: readonly string[], env = {}) =>
     /DULY_LOG_LEVEL +(.*)/.exec((await cli(['config', ...args], { env })).out)?.[1]

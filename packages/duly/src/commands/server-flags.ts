@@ -46,7 +46,8 @@ export async function readConfig(
   const names = Object.keys(server.settings) as SettingName[]
   const given = Object.fromEntries(names.map((name) => [name, flags[name]]))
   const file = flags.config === undefined ? {} : await readConfigFile(flags.config)
-  return server.resolveConfig({ env: terminal.env, flags: given, file, defaults })
+  const fileName = flags.config ?? ''
+  return server.resolveConfig({ env: terminal.env, flags: given, file, fileName, defaults })
 }
 
 async function readConfigFile(path: string): Promise<{ readonly [key: string]: Json }> {

@@ -34,16 +34,19 @@ export interface ConfigSources {
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly flags?: Readonly<Partial<Record<SettingName, string | number | boolean | undefined>>>
   readonly file?: Readonly<Record<string, unknown>>
+  /** What the file is called in errors. */
+  readonly fileName?: string
   /** What one command has in place of a setting's general default. */
   readonly defaults?: Readonly<Partial<Record<SettingName, string>>>
 }
 
 /** Checks all settings at once. Rejects with `invalid_request` whose `errors` name each wrong one and where it came from. */
-export function resolveConfig({ env = {}, flags = {}, file = {}, defaults = {} }: ConfigSources): ServerConfig {
-  const sources = { env, flags, file, defaults }
+export function resolveConfig(given: ConfigSources): ServerConfig {
+  const { env = {}, flags = {}, file = {}, fileName = 'file', defaults = {} } = given
+  const sources = { env, flags, file, fileName, defaults }
   const errors: FieldError[] = []
   for (const key of Object.keys(file)) {
-    if (!Object.hasOwn(settings, key)) errors.push({ path: `file: ${key}`, message: 'is not a setting' })
+    if (!Object.hasOwn(settings, key)) errors.push({ path: `${fileName}: ${key}`, message: 'is not a setting' })
   }
   const read = (name: SettingName): SettingValue => {
     const setting: Setting = settings[name]
@@ -87,7 +90,7 @@ type SettingValue = string | number | boolean | readonly string[]
 
 function source(
   name: SettingName,
-  { env, flags, file, defaults }: Required<ConfigSources>,
+  { env, flags, file, fileName, defaults }: Required<ConfigSources>,
 ): [text: string, from: string] {
   const setting: Setting = settings[name]
   const flag = flags[name]
@@ -96,7 +99,7 @@ function source(
   if (variable !== undefined && variable !== '') return [variable, setting.env]
   const entry = file[name]
   if (entry !== undefined && entry !== null)
-    return [Array.isArray(entry) ? entry.join(',') : String(entry), `file: ${name}`]
+    return [Array.isArray(entry) ? entry.join(',') : String(entry), `${fileName}: ${name}`]
   return [defaults[name] ?? setting.default, setting.env]
 }
 
