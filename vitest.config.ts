@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
-const source = (name: string) => fileURLToPath(new URL(`./packages/${name}/src/index.ts`, import.meta.url))
+const source = (name: string, module = 'index') =>
+  fileURLToPath(new URL(`./packages/${name}/src/${module}.ts`, import.meta.url))
 
 /** Unit and integration tests run on the sources; tests that start processes run on the build (`npm run build`). */
 export default defineConfig({
@@ -9,8 +10,10 @@ export default defineConfig({
     alias: {
       '@duly/domain': source('domain'),
       '@duly/contract': source('contract'),
+      '@duly/server/testing': source('server', 'kit/index'),
       '@duly/server': source('server'),
       '@duly/sdk': source('sdk'),
+      'duly/testing': source('duly', 'test-kit/index'),
     },
   },
   test: {

@@ -80,6 +80,13 @@ export const rooms: readonly Room[] = [
     imports: ['api', ...services.map(({ name }) => name), 'coordination', 'store', 'ports', 'telemetry', ...ground],
     packages: ['node:', 'pino', 'pg', 'fastify'],
   },
+  // What a test kit needs of the engine: a node on a store whose time is moved.
+  {
+    name: 'kit',
+    paths: [`${server}/kit/`],
+    imports: ['node', 'store', 'telemetry', ...ground],
+    packages: ['node:', 'pg'],
+  },
   { name: 'server', paths: [`${server}/index.ts`], imports: ['node', 'store', 'telemetry', 'model'], packages: [] },
   {
     name: 'duly',

@@ -1,7 +1,7 @@
 import { systemClock } from '@duly/domain'
 import { pino } from 'pino'
 import { createDatabase } from '../../../../tests/support/database.js'
-import { installVirtualClock } from '../../../../tests/support/virtual-store-clock.js'
+import { StoreTime } from '../kit/store-time.js'
 import { ensureDays } from '../store/days.js'
 import { Retention, type RetentionListener, type RetentionOptions } from '../upkeep/retention/retention.js'
 import { openTestNode, type TestNode } from './test-node.js'
@@ -23,13 +23,13 @@ export interface VirtualStore {
 
 export async function openVirtualStore(): Promise<VirtualStore> {
   const { url, drop } = await createDatabase()
-  const clock = await installVirtualClock(url)
+  const time = await StoreTime.install(url)
   const node = await openTestNode(url)
   return {
     url,
     node,
     advance: async (days) => {
-      await clock.advance(days * dayMs)
+      await time.move(days * dayMs)
       await node.storeClock.sync()
       const client = await node.admin.connect()
       await ensureDays(client).finally(() => client.release())
@@ -44,6 +44,7 @@ export async function openVirtualStore(): Promise<VirtualStore> {
     },
     close: async () => {
       await node.close()
+      await time.close()
       await drop()
     },
   }

@@ -1,0 +1,24 @@
+import { encodeId } from '@duly/domain'
+import type { Rest, RestlessTask } from './rest.js'
+
+/** Time can't pass: tasks that are due now did not come to rest. Says which, and what they wait for. */
+export class RestlessError extends Error {
+  override readonly name = 'RestlessError'
+  readonly tasks: readonly (RestlessTask & { readonly taskId: string })[]
+
+  constructor({ atMs, restless }: Rest, waitedMs: number) {
+    const at = new Date(atMs).toISOString()
+    const lines = restless.map((task) => `\n  ${describe(task)}`).join('')
+    super(
+      `Time stands at ${at}: after ${Math.round(waitedMs / 100) / 10} s of real time these tasks have not come to rest.${lines}`,
+    )
+    this.tasks = restless.map((task) => ({ ...task, taskId: encodeId('task', task.id) }))
+  }
+}
+
+function describe({ id, status, taskType, queue, attempt, worker }: RestlessTask): string {
+  const name = `${encodeId('task', id)} ${taskType}`
+  if (status === 'RUNNING') return `${name}: attempt ${attempt} runs at worker ${worker ?? 'unknown'} and does not end`
+  if (status === 'PENDING') return `${name}: waits in ${queue} for a free slot of a worker`
+  return `${name}: is ${status} and due`
+}

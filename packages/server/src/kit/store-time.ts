@@ -1,0 +1,98 @@
+import pg from 'pg'
+
+/**
+ * The time of a test's own database: `now()` and `clock_timestamp()` of every statement are found in the schema `virtual`
+ * before they are found in pg_catalog. No product code knows of it. Only connections that are opened after `install` are on
+ * it; so are values of columns by default, of tables that are made after it.
+ */
+export class StoreTime {
+  readonly #client: pg.Client
+
+  private constructor(client: pg.Client) {
+    this.#client = client
+  }
+
+  /**
+   * Puts the database of that url on a time of its own, for ever.
+   * @param at where it stands still until it is moved; without, it goes on from the real time as usual
+   */
+  static async install(url: string, { at }: { readonly at?: Date } = {}): Promise<StoreTime> {
+    const setUp = await connect(url)
+    try {
+      await setUp.query(schema)
+      await setUp.query(
+        `insert into virtual.clock values (coalesce($1::timestamptz, pg_catalog.now()), case when $1::timestamptz is null then pg_catalog.now() end)`,
+        [at?.toISOString() ?? null],
+      )
+      const name = setUp.escapeIdentifier(new URL(url).pathname.slice(1))
+      // what is made goes into the first schema: that stays public
+      await setUp.query(`alter database ${name} set search_path = public, virtual, pg_catalog`)
+      // nothing of a test has to survive a crash
+      await setUp.query(`alter database ${name} set synchronous_commit = off`)
+    } finally {
+      await setUp.end()
+    }
+    return new StoreTime(await connect(url))
+  }
+
+  /** The connection that moves the time, for what else belongs to a step. */
+  get client(): pg.Client {
+    return this.#client
+  }
+
+  /** Moves the time, and nothing else; never back. Whoever was to be heard of meanwhile was not. */
+  async move(ms: number): Promise<void> {
+    if (!(ms >= 0)) throw new RangeError('time does not go back')
+    await this.#client.query(`update virtual.clock set at = at + $1 * interval '1 millisecond'`, [ms])
+  }
+
+  /**
+   * Moves the time to an instant as PostgreSQL writes it, to the microsecond; one that has passed moves nothing. As after an
+   * outage, the time that passed counts against nobody: live sessions keep what was left of their leases. The day that it
+   * comes to has its partitions; days that it passes over have none.
+   * @returns the present instant, epoch ms
+   */
+  async moveTo(instant: string): Promise<number> {
+    const text = `select date_part('epoch', virtual.move(greatest($1::timestamptz - now(), '0'))) * 1000 as "atMs"`
+    const { rows } = await this.#client.query<{ atMs: number }>({ name: 'move_to', text, values: [instant] })
+    return rows[0]?.atMs ?? Number.NaN
+  }
+
+  async close(): Promise<void> {
+    await this.#client.end()
+  }
+}
+
+/**
+ * `since` is the real instant at which the clock showed `at`; null: it stands still. What is alive by having been heard of
+ * lately is moved along with the time, and the new day's partitions are made, in one transaction.
+ */
+const schema = `
+create schema virtual;
+create table virtual.clock (at timestamptz not null, since timestamptz);
+create function virtual.now() returns timestamptz language plpgsql stable parallel safe as
+  'begin return (select coalesce(at + (pg_catalog.now() - since), at) from virtual.clock); end';
+create function virtual.clock_timestamp() returns timestamptz language plpgsql volatile as
+  'begin return (select coalesce(at + (pg_catalog.clock_timestamp() - since), at) from virtual.clock); end';
+create function virtual.move(ahead interval) returns timestamptz language plpgsql as $$
+declare
+  before timestamptz := virtual.now();
+  after timestamptz := before + ahead;
+begin
+  update virtual.clock set at = at + ahead;
+  update worker_sessions set live_until = live_until + ahead where ended_at is null and live_until > before;
+  update store_marks set marked_at = marked_at + ahead, judge_after = judge_after + ahead;
+  update nodes set seen_at = seen_at + ahead;
+  if (after at time zone 'UTC')::date > (before at time zone 'UTC')::date then
+    perform duly_make_day((after at time zone 'UTC')::date);
+  end if;
+  return after;
+end $$`
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, application_name: 'duly test kit' })
+  // the next statement reports it
+  client.on('error', () => {})
+  await client.connect()
+  return client
+}
