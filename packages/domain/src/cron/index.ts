@@ -1,4 +1,5 @@
 export { compileCron } from './compile-cron.js'
+export { describeSchedule } from './describe.js'
 export {
   type FiringPlan,
   type FiringQuestion,

@@ -3,7 +3,7 @@ import { limits } from '../limits.js'
 import { canEverMatch } from './days.js'
 import { type CronFields, mask60 } from './fields.js'
 import { readDayOfMonth, readWeekday } from './parse-days.js'
-import { FieldFault, type FieldForm, fieldForms, readItem, shown } from './parse-field.js'
+import { FieldFault, type FieldForm, fieldForms, readItem, shown, valuesOf } from './parse-field.js'
 
 /** Nicknames and what they stand for. */
 export const cronNicknames: Readonly<Record<string, string>> = {
@@ -99,7 +99,7 @@ function readFields(texts: FieldTexts, faults: string[]): CronFields | null {
 
 function values(form: FieldForm, text: string): number[] {
   if (text === '?') throw new FieldFault('"?" stands for a day only; write "*"')
-  return text.split(',').flatMap((item) => readItem(form, item))
+  return text.split(',').flatMap((item) => valuesOf(readItem(form, item)))
 }
 
 /** All fields are read, so that all that is wrong is told at once. */

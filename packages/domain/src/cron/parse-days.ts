@@ -1,5 +1,5 @@
 import type { DayOfMonthRule, WeekdayRule } from './fields.js'
-import { FieldFault, fieldForms, readItem, readValue, shown } from './parse-field.js'
+import { FieldFault, fieldForms, readItem, readValue, shown, valuesOf } from './parse-field.js'
 
 /**
  * The field of days of the month: numbers, `L` (the last), `LW` (the last working day), `15W` (the working day nearest to the 15th).
@@ -18,13 +18,14 @@ export function readDayOfMonth(text: string): DayOfMonthRule | null {
     else if (item === 'LW') lastWorkday = true
     else if (/^[0-9]+W$/.test(item)) nearestWorkdays |= 1 << (readValue(form, item.slice(0, -1)) - 1)
     else if (/[LW]/.test(item)) throw new FieldFault(dayHint(item))
-    else for (const day of readItem(form, item)) days |= 1 << (day - 1)
+    else for (const day of valuesOf(readItem(form, item))) days |= 1 << (day - 1)
   }
   return { days, nearestWorkdays, last, lastWorkday }
 }
 
 function dayHint(item: string): string {
-  return `"${shown(item)}" is not understood; there are L (the last day), LW (the last working day) and 15W (the working day nearest to the 15th)`
+  const known = 'L (the last day), LW (the last working day) and 15W (the working day nearest to the 15th)'
+  return `"${shown(item)}" is not understood; there are ${known}`
 }
 
 /**
@@ -42,7 +43,7 @@ export function readWeekday(text: string): WeekdayRule | null {
       const [weekday, number] = readNth(item)
       nth[number - 1] = (nth[number - 1] ?? 0) | (1 << weekday)
     } else if (item.endsWith('L')) last |= 1 << readLast(item)
-    else for (const weekday of readItem(fieldForms.weekday, item)) weekdays |= 1 << (weekday % 7)
+    else for (const weekday of valuesOf(readItem(fieldForms.weekday, item))) weekdays |= 1 << (weekday % 7)
   }
   return { weekdays, last, nth: nth.some((mask) => mask !== 0) ? nth : null }
 }

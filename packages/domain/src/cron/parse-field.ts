@@ -27,16 +27,31 @@ export const fieldForms = {
 /** What is wrong in a field, in words for the person who wrote it. */
 export class FieldFault extends Error {}
 
+/** One item of a list: the values from `from` to `to` by `step`. */
+export interface FieldItem {
+  readonly from: number
+  readonly to: number
+  /** Null if none is written. */
+  readonly step: number | null
+  /** `*` stands in place of a range. */
+  readonly star: boolean
+}
+
 /**
- * The values of one item of a list: `*`, `5`, `1-5`, each with a step `/2`. `5/2` is from 5 to the end of the field by 2.
+ * Reads one item of a list: `*`, `5`, `1-5`, each with a step `/2`. `5/2` is from 5 to the end of the field by 2.
  * @throws FieldFault that says how to write it
  */
-export function readItem(form: FieldForm, item: string): number[] {
+export function readItem(form: FieldForm, item: string): FieldItem {
   const [range = '', step, more] = item.split('/')
   if (more !== undefined) throw new FieldFault(`"${shown(item)}" has more than one step; write ${example(form)}`)
   const [from, to] = readRange(form, range, step !== undefined)
+  return { from, to, step: step === undefined ? null : readStep(form, step), star: range === '*' }
+}
+
+/** The values of an item as it is written; 7 may stand for Sunday among those of weekdays. */
+export function valuesOf({ from, to, step }: FieldItem): number[] {
   const values: number[] = []
-  for (let value = from; value <= to; value += step === undefined ? 1 : readStep(form, step)) values.push(value)
+  for (let value = from; value <= to; value += step ?? 1) values.push(value)
   return values
 }
 
