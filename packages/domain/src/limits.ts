@@ -52,6 +52,8 @@ export const limits = {
   cronEveryMinMs: 1_000,
   /** Firings that one look at a definition makes: what `fire_all` makes up for, and what is on time. */
   cronFiringsMaxPerLook: 100,
+  crontabMaxBytes: 1 * MiB,
+  crontabMaxLines: 10_000,
   /** Items of a page of runs, which have whole errors with their stacks. */
   runsMaxItems: 100,
   /** Levels of arrays and objects in a body, the payload included. */

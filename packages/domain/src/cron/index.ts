@@ -1,4 +1,11 @@
 export { compileCron } from './compile-cron.js'
+export {
+  type CrontabEntry,
+  type CrontabLine,
+  type CrontabOptions,
+  type CrontabPayload,
+  parseCrontab,
+} from './crontab.js'
 export { describeSchedule } from './describe.js'
 export {
   type FiringPlan,
