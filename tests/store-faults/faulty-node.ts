@@ -11,6 +11,7 @@ import { type Faults, faultyClient } from '../../packages/server/src/testing/fau
 import { createDatabase } from '../support/database.js'
 
 const none: Faults = () => null
+const nodeId = '0198c0de-0000-7000-8000-000000000000'
 
 /**
  * All parts of a node, wired as the program wires them, on a database of its own that fails as it is told. Its duties do
@@ -41,7 +42,7 @@ export class FaultyNode {
       random: (bytes) => void randomFillSync(bytes),
       partitions,
     })
-    const membership = { database, nodes: new NodeStore(database), storeClock, minter, id: '', number: 0 }
+    const membership = { database, nodes: new NodeStore(database), storeClock, minter, id: nodeId, number: 0 }
     this.parts = assemble(config, membership, pino({ level: 'silent' }))
   }
 
@@ -49,6 +50,7 @@ export class FaultyNode {
     const { url, drop } = await createDatabase()
     const node = new FaultyNode(url, drop)
     await node.parts.membership.storeClock.sync()
+    await node.parts.membership.nodes.join(nodeId, ['api', 'scheduler'], 'test')
     return node
   }
 

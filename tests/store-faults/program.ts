@@ -255,8 +255,9 @@ export class Program {
        where queue = $1 and status in ('SCHEDULED', 'RETRYING')`,
       [this.queue],
     )
-    const { promoter } = this.#node.parts
-    promoter.lookSoon()
+    const { promoter, leadership } = this.#node.parts
+    promoter.lookFor()
+    await this.ledger.ask('lead', async () => leadership?.runOnce())
     await this.ledger.ask('promote', () => promoter.runOnce())
   }
 

@@ -61,10 +61,13 @@ describe('signals', () => {
     for (const queue of ['a', 'b', 'a']) one.signals.publish('ready', queue)
     one.signals.publish('session', 's')
     one.signals.publish('finished', 't')
-    one.signals.publishTimers()
+    one.signals.publishTimer(2_000)
+    one.signals.publishTimer(1_000)
+    one.signals.publishTimer(3_000)
+    one.signals.publishFreed()
     await until('the word', () => two.heard.length > 0 && three.heard.length > 0)
     expect(two.heard).toEqual([
-      { drain: [], ready: ['a', 'b'], session: ['s'], finished: ['t'], timers: true, joined: false },
+      { drain: [], ready: ['a', 'b'], session: ['s'], finished: ['t'], timers: 1_000, freed: true, joined: false },
     ])
     expect(three.heard).toEqual(two.heard)
     expect(one.heard).toEqual([])
@@ -74,7 +77,7 @@ describe('signals', () => {
     const listener = await start()
     const alone = await start({ others: 0 })
     alone.signals.publish('ready', 'unheard')
-    alone.signals.publishTimers()
+    alone.signals.publishTimer()
     const other = await start()
     other.signals.publish('ready', 'heard')
     await until('the word', () => listener.heard.length > 0)

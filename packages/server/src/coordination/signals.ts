@@ -14,8 +14,10 @@ export interface Hints {
   readonly drain: readonly string[]
   /** Tasks that finished. */
   readonly finished: readonly string[]
-  /** A timer that is due soon was set elsewhere. */
-  readonly timers: boolean
+  /** Timers that are due soon were set elsewhere: the instant of the earliest, epoch ms by the store's clock; null: none. */
+  readonly timers: number | null
+  /** Timer partitions are free. */
+  readonly freed: boolean
   /** A node listens from now on: it is to be told, too. */
   readonly joined: boolean
 }
@@ -39,7 +41,10 @@ export interface SignalsOptions {
   readonly onConnected: () => void
 }
 
-const nothing = { drain: [], ready: [], session: [], finished: [], timers: false } as const
+const nothing = { drain: [], ready: [], session: [], finished: [], timers: null, freed: false } as const
+type Told = Omit<Hints, 'timers' | 'drain' | 'freed'> &
+  Partial<Pick<Hints, 'drain' | 'freed'>> & { readonly n: Uuid; readonly timers: number | boolean | null }
+
 const channel = 'duly'
 /** PostgreSQL takes 7,999 bytes a notification. */
 const maxPayloadBytes = 7_000
@@ -58,7 +63,8 @@ export class Signals {
     ready: new Set(),
     finished: new Set(),
   }
-  #timers = false
+  #timers: number | null = null
+  #freed = false
   #gathering: NodeJS.Timeout | null = null
   #client: pg.Client | null = null
   #stopping = new AbortController()
@@ -90,9 +96,16 @@ export class Signals {
     this.#gather()
   }
 
-  publishTimers(): void {
+  /** A timer for that instant was set here, which another node may have to know of; none given: there may be some. */
+  publishTimer(atMs = 0): void {
     if (this.#options.others() === 0) return
-    this.#timers = true
+    this.#timers = Math.min(this.#timers ?? Number.POSITIVE_INFINITY, atMs)
+    this.#gather()
+  }
+
+  publishFreed(): void {
+    if (this.#options.others() === 0) return
+    this.#freed = true
     this.#gather()
   }
 
@@ -119,9 +132,10 @@ export class Signals {
       }
       this.#pending[kind].clear()
     }
-    const timers = this.#timers
-    this.#timers = false
-    await this.#say({ ...payload, timers, joined: false })
+    const word = { ...payload, timers: this.#timers, freed: this.#freed, joined: false }
+    this.#timers = null
+    this.#freed = false
+    await this.#say(word)
   }
 
   /** A hint that is lost is found by the slow look. */
@@ -171,10 +185,11 @@ export class Signals {
 
   #receive(text: string): void {
     try {
-      // a node of the version before knows no `drain`
-      const { n, ready, session, drain = [], finished, timers, joined } = JSON.parse(text) as Hints & { n: Uuid }
+      const { n, timers, ...said } = JSON.parse(text) as Told
       if (n === this.#options.nodeId) return
-      this.#options.onHints({ ready, session, drain, finished, timers, joined })
+      // a node of the version before knows neither `drain` nor `freed`, and says of timers only that there are some
+      const atMs = typeof timers === 'boolean' ? (timers ? 0 : null) : timers
+      this.#options.onHints({ drain: [], freed: false, ...said, timers: atMs })
     } catch (error) {
       this.#options.log.warn({ err: error }, 'a notification could not be read')
     }

@@ -1,6 +1,7 @@
 import { type Clock, limits, systemClock } from '@duly/domain'
 import type { FastifyInstance } from 'fastify'
 import { buildApi } from '../api/index.js'
+import type { Leadership } from '../coordination/leadership.js'
 import type { Gate, Services } from '../model.js'
 import { Summer } from '../stats/summer.js'
 import type { Logger } from '../telemetry/logger.js'
@@ -14,6 +15,7 @@ import { makeAccess } from './make-access.js'
 import { makeDispatch } from './parts/dispatch.js'
 import { type Ground, makeGround } from './parts/ground.js'
 import { makeObservers, makeSignals, type Reached } from './parts/hints.js'
+import { makeLeadership } from './parts/leadership.js'
 import { makeTasks } from './parts/tasks.js'
 import { makeUpkeep } from './parts/upkeep.js'
 import type { StoppableParts } from './stop-node.js'
@@ -44,19 +46,26 @@ export function assemble(
   const observers = makeObservers(ground, signals, reached)
   const dispatch = makeDispatch(ground, observers, signals)
   const { sessions, dispatcher, attempts, reports, workers, fleet } = dispatch
-  const { promoter, watchdog, retention } = makeUpkeep(ground, { observers, dispatcher, attempts })
+  const upkeep = { observers, dispatcher, attempts, leadership: (): Leadership | null => leadership }
+  const { promoter, watchdog, retention } = makeUpkeep(ground, upkeep)
+  const leadership = makeLeadership(ground, { signals, promoter, watchdog, duties: () => duties })
   const { intake, tasks, queues, stats } = makeTasks(ground, { observers, signals, dispatch })
   const health = new Health(membership.database)
   const services: Services = { intake, tasks, queues, fleet, workers, keys, stats, health }
   const api = makeApi(ground, services, config.open ? null : ring)
-  const duties = makeDuties(dutyParts(ground, { sessions, dispatcher, promoter, watchdog, retention, keyUses }))
+  const duties = makeDuties(
+    dutyParts(ground, { sessions, dispatcher, promoter, leadership, watchdog, retention, keyUses }),
+  )
   return {
     ...{ membership, api, health, dispatcher, sessions, waiters, intake, reports, duties, recorder, signals, log },
-    ...{ services, stores, promoter, watchdog, keyUses },
+    ...{ services, stores, promoter, leadership, watchdog, keyUses },
   }
 }
 
-type OwnDutyParts = Pick<DutyParts, 'sessions' | 'dispatcher' | 'promoter' | 'watchdog' | 'retention' | 'keyUses'>
+type OwnDutyParts = Pick<
+  DutyParts,
+  'sessions' | 'dispatcher' | 'promoter' | 'leadership' | 'watchdog' | 'retention' | 'keyUses'
+>
 
 function dutyParts(ground: Ground, parts: OwnDutyParts): DutyParts {
   const { config, membership, clock, log, waiters, recorder, stores, storeNowMs, others } = ground

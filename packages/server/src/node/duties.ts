@@ -2,6 +2,7 @@ import type { Clock } from '@duly/domain'
 import pg from 'pg'
 import type { KeyUses } from '../access/key-uses.js'
 import { Duty } from '../base/duty.js'
+import type { Leadership } from '../coordination/leadership.js'
 import type { Dispatcher } from '../dispatch/dispatcher.js'
 import type { Sessions } from '../dispatch/sessions.js'
 import type { Recorder } from '../stats/recorder.js'
@@ -26,6 +27,8 @@ export interface DutyParts {
   readonly waiters: Waiters
   readonly tasks: TaskStore
   readonly promoter: Promoter
+  /** Null without the role of a scheduler. */
+  readonly leadership: Leadership | null
   readonly watchdog: Watchdog
   readonly retention: Retention
   readonly keyUses: KeyUses
@@ -37,9 +40,11 @@ export interface DutyParts {
 
 export interface Duties {
   readonly timers: Duty | null
-  /** Counts the other nodes. */
+  /** Says that the node lives and counts the others; of a scheduler, leads and marks the store as well. */
   readonly membership: Duty
   readonly all: readonly Duty[]
+  /** Looks for what the watchdog is to end. */
+  readonly watchdog: Duty | null
   /** Looks at once for all that hints may have told of. */
   lookNow(): void
   start(): void
@@ -48,16 +53,18 @@ export interface Duties {
 
 /** The background duties of a node, by its roles: an idle node sends some statements a second, whatever waits. */
 export function makeDuties(parts: DutyParts): Duties {
-  const { config } = parts
-  const membership = memberDuty(parts)
+  const { leadership } = parts
+  const membership = leadership ? pulseDuty(parts, leadership) : memberDuty(parts)
   const looks = lookDuties(parts)
   const duties = [clockDuty(parts), membership, statsDuty(parts), ...looks]
-  const timers = config.roles.includes('scheduler') ? duty(parts, 'timers', 100, () => parts.promoter.runOnce()) : null
-  if (timers) duties.push(timers, ...schedulerDuties(parts))
+  const timers = leadership ? duty(parts, 'timers', 100, () => parts.promoter.runOnce()) : null
+  const watchdog = leadership ? watchDuty(parts) : null
+  if (timers && watchdog) duties.push(timers, watchdog, ...schedulerDuties(parts))
   return {
     timers,
     membership,
     all: duties,
+    watchdog,
     lookNow: () => {
       for (const each of [membership, ...looks]) each.wake()
       timers?.wake()
@@ -94,6 +101,19 @@ function statsDuty(parts: DutyParts): Duty {
   })
 }
 
+/** One statement a second that renews the node and its leadership, marks the store, and says what else there is to do. */
+function pulseDuty(parts: DutyParts, leadership: Leadership): Duty {
+  return duty(parts, 'pulse', 1_000, async () => {
+    await leadership.runOnce()
+    return 1_000
+  })
+}
+
+/** Runs when the pulse says so; now and then in any case, since nothing rests on a hint alone (I3). */
+function watchDuty({ watchdog, ...parts }: DutyParts): Duty {
+  return duty({ ...parts, watchdog }, 'watchdog', 1_000, async () => ((await watchdog.act()) ? 0 : 60_000))
+}
+
 function memberDuty(parts: DutyParts): Duty {
   const { membership, onOthers, config } = parts
   return duty(parts, 'membership', 1_000, async () => {
@@ -124,9 +144,8 @@ function lookDuties(parts: DutyParts): Duty[] {
 }
 
 function schedulerDuties(parts: DutyParts): Duty[] {
-  const { watchdog, retention, config, summer } = parts
+  const { retention, config, summer } = parts
   return [
-    duty(parts, 'watchdog', 1_000, async () => ((await watchdog.runOnce()) ? 0 : 1_000)),
     duty(parts, 'sums of stats', 10_000, async () => {
       await summer.runOnce()
       return 60_000

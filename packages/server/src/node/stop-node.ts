@@ -1,6 +1,7 @@
 import type { Clock } from '@duly/domain'
 import type { FastifyInstance } from 'fastify'
 import type { KeyUses } from '../access/key-uses.js'
+import type { Leadership } from '../coordination/leadership.js'
 import type { Signals } from '../coordination/signals.js'
 import type { Dispatcher } from '../dispatch/dispatcher.js'
 import type { Reports } from '../dispatch/reports.js'
@@ -24,6 +25,7 @@ export interface StoppableParts {
   readonly intake: Intake
   readonly reports: Reports
   readonly duties: Duties
+  readonly leadership: Leadership | null
   readonly signals: Signals
   readonly keyUses: KeyUses
   readonly recorder: Recorder
@@ -60,11 +62,11 @@ export async function stopNode(parts: StoppableParts, options: StopOptions): Pro
   await drain(parts, options)
   await duties.stop()
   await within(options.clock, farewellMs, async () => {
-    // timers of the next second may be known to this node's memory alone
-    if (duties.timers) signals.publishTimers()
+    // the others take its partitions over at once, and its timers with them
+    await membership.nodes.leave(membership.id)
+    await parts.leadership?.resign()
     await Promise.all([recorder.flush().catch(() => {}), signals.stop()])
     await parts.keyUses.save().catch(() => {})
-    await membership.nodes.leave(membership.id)
   })
   await membership.database.close()
   log.info('node stopped')

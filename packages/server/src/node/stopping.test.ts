@@ -76,9 +76,16 @@ describe('a node that was told to stop', () => {
     await node.api.submit({ delay_seconds: 1.5 })
     words.length = 0
     await node.stop()
-    expect(words.some((word) => JSON.parse(word).timers === true)).toBe(true)
+    expect(words.some((word) => JSON.parse(word).freed === true)).toBe(true)
     const { rows } = await listener.query('select count(*)::integer as n from nodes')
-    await listener.end()
     expect(rows).toEqual([{ n: 1 }])
+    // the other leads all of them, and with them the timer that only this one knew
+    await until('the other to lead', async () => {
+      const led = await listener.query(
+        'select count(distinct leader)::integer as n, count(leader)::integer as led from partitions',
+      )
+      return led.rows[0].n === 1 && led.rows[0].led === 64
+    })
+    await listener.end()
   })
 })

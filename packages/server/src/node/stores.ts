@@ -7,6 +7,7 @@ import { EditStore } from '../store/edit-store.js'
 import { FleetStore } from '../store/fleet-store.js'
 import { IntakeStore } from '../store/intake-store.js'
 import { KeyStore } from '../store/key-store.js'
+import { LeaderStore } from '../store/leader-store.js'
 import { ListStore } from '../store/list-store.js'
 import { ProgressStore } from '../store/progress-store.js'
 import { PurgeStore } from '../store/purge-store.js'
@@ -55,6 +56,7 @@ export function makeStores(database: Database, options: { nodeNumber: number; gr
     purges: new PurgeStore(database, { slot: slot(writerSlots.purges) }),
     keys: new KeyStore(database, options.nodeNumber),
     watch: new WatchStore(database),
+    leaders: new LeaderStore(database),
     groupSlots: writerSlots.groups.map(slot),
     batchSlots: writerSlots.batches.map(slot),
   }

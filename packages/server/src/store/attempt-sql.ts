@@ -195,14 +195,13 @@ export const judgeOverdue: Statement = {
   name: 'judge_overdue',
   text: `
 select ${judgedColumns}
-from unnest($1::smallint[]) as p (partition) cross join lateral (
+from (
   select * from open_tasks o
-  where o.partition = p.partition and o.wake_at <= now() and o.status = 'RUNNING'
-    and (select judge_after <= now() from store_marks)
-  order by o.wake_at limit $2
+  where o.wake_at <= now() and o.deadline_at is not null and (select judge_after <= now() from store_marks)
+  order by o.wake_at limit $1
 ) o
 ${joinTask}
-limit $2`,
+limit $1`,
 }
 
 /** Tasks of one dead session. */

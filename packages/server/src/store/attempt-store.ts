@@ -147,8 +147,8 @@ export class AttemptStore {
     return rows.map(withToken)
   }
 
-  async judgeOverdue(partitions: Buffer, limit: number): Promise<Judged[]> {
-    return (await this.#database.hot<BigText<Judged>>(sql.judgeOverdue, [partitions, limit])).map(withToken)
+  async judgeOverdue(limit: number): Promise<Judged[]> {
+    return (await this.#database.hot<BigText<Judged>>(sql.judgeOverdue, [limit])).map(withToken)
   }
 
   async judgeLost(session: Uuid, limit: number): Promise<Judged[]> {

@@ -124,7 +124,7 @@ describe('a report whose answer was lost, repeated', () => {
     const life = await startLife(node)
     await say(node, life, words.retry)
     await passDue(node, life.id)
-    await node.stores.timers.promote([{ id: life.id, handoff: null }])
+    await node.stores.timers.promote([{ id: life.id, handoff: null, epoch: 1 }])
     const second = await claimLife(node, life)
     const before = await wholeStateOf(node, life.id)
     expect(await say(node, life, words.retry)).toMatchObject({ accepted: true })

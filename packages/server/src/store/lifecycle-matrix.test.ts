@@ -54,7 +54,7 @@ const steps: Partial<
 > = {
   promote: {
     given: ({ id }) => passDue(node, id),
-    step: ({ id }) => node.stores.timers.promote([{ id, handoff: null }]),
+    step: ({ id }) => node.stores.timers.promote([{ id, handoff: null, epoch: 1 }]),
   },
   claim: { step: async ({ queue }) => node.claim(await node.worker({ queues: [queue] }), 1, { queue }) },
   succeed: { step: (life) => say(node, life, words.succeed) },
@@ -81,7 +81,7 @@ const steps: Partial<
          where id = $1`,
         [id],
       ),
-    step: ({ id }) => node.stores.timers.expire([id]),
+    step: ({ id }) => node.stores.timers.expire([{ id, epoch: 1 }]),
   },
   reschedule: {
     step: ({ id }) =>
@@ -213,7 +213,7 @@ test('a life from its first claim to its third keeps its counts apart', async ()
   expect(await openRow(node, life.id)).toMatchObject({ ...untouchedCounts, attempt: 1, run: 1 })
   await say(node, life, words.snooze)
   await passDue(node, life.id)
-  await node.stores.timers.promote([{ id: life.id, handoff: null }])
+  await node.stores.timers.promote([{ id: life.id, handoff: null, epoch: 1 }])
   const second = await claimLife(node, life)
   await say(node, second, words.release)
   const third = await claimLife(node, life)

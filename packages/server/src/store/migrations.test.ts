@@ -62,14 +62,14 @@ test('verify names what is missing and what should not be there', async () => {
   expect((await verifyMigrations(url)).problems).toContain('0001_spine is pending')
   await migrate(url)
   const client = await connect(url)
-  await client.query(`drop index open_tasks_wake; alter table tenants add column colour text;
+  await client.query(`drop index open_tasks_timers; alter table tenants add column colour text;
     alter table open_tasks drop constraint open_tasks_lease; alter table nodes reset (fillfactor)`)
   const { ok, problems } = await verifyMigrations(url)
   expect(ok).toBe(false)
   expect(problems).toEqual([
     expect.stringContaining('missing table nodes: with fillfactor=50'),
     expect.stringContaining('missing table open_tasks: constraint open_tasks_lease'),
-    expect.stringContaining('missing table open_tasks: CREATE INDEX open_tasks_wake'),
+    expect.stringContaining('missing table open_tasks: CREATE INDEX open_tasks_timers'),
     'schema: unexpected table tenants: column colour text',
   ])
 })

@@ -1,3 +1,4 @@
+import { partitionOf } from '@duly/domain'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { randomToken } from '../base/random.js'
 import { expectSound, openRow, statusOf, trailOf, wholeStateOf } from '../testing/facts.js'
@@ -13,7 +14,7 @@ beforeAll(async () => {
 afterEach(() => expectSound(node))
 afterAll(() => store.close())
 
-const promote = (id: string, by = node) => by.stores.timers.promote([{ id, handoff: null }])
+const promote = (id: string, by = node) => by.stores.timers.promote([{ id, handoff: null, epoch: 1 }])
 const nowMs = async (): Promise<number> => {
   const [row] = await node.query<{ ms: number }>('select extract(epoch from clock_timestamp())::float8 * 1000 as ms')
   return row?.ms ?? Number.NaN
@@ -76,7 +77,7 @@ describe('promotion', () => {
       ),
     )
     for (const id of ids) await passDue(node, id)
-    const all = ids.map((id) => ({ id, handoff: null }))
+    const all = ids.map((id) => ({ id, handoff: null, epoch: 1 }))
     const results = await Promise.all([node, other, node, other].map((each) => each.stores.timers.promote(all)))
     const ready = results.flatMap((result) => result.ready.map(({ id }) => id))
     expect(ready.sort()).toEqual([...ids].sort())
@@ -90,14 +91,14 @@ describe('promotion', () => {
       [id],
     )
     expect(await promote(id)).toEqual({ ready: [], handedOff: [] })
-    expect(await node.stores.timers.expire([id])).toMatchObject([{ id }])
+    expect(await node.stores.timers.expire([{ id, epoch: 1 }])).toMatchObject([{ id }])
     const life = await startLife(node, { expiresAtMs: Date.now() + 60_000 })
     await say(node, life, words.retry)
     await node.query(`update open_tasks set expires_at = now() - interval '1 s' where id = $1`, [life.id])
     await passDue(node, life.id)
-    expect(await node.stores.timers.expire([life.id])).toEqual([])
+    expect(await node.stores.timers.expire([{ id: life.id, epoch: 1 }])).toEqual([])
     expect((await promote(life.id)).ready).toHaveLength(1)
-    expect(await node.stores.timers.expire([life.id])).toEqual([])
+    expect(await node.stores.timers.expire([{ id: life.id, epoch: 1 }])).toEqual([])
     expect(await node.claim(await node.worker(), 1, { queue: life.queue })).toMatchObject([{ id: life.id, attempt: 2 }])
   })
 })
@@ -109,7 +110,7 @@ describe('promotion straight to a waiting worker', () => {
     return id
   }
   const handTo = async (id: string, session: string, queue: string) =>
-    node.stores.timers.promote([{ id, handoff: { session, token: randomToken(), queue } }])
+    node.stores.timers.promote([{ id, handoff: { session, token: randomToken(), queue }, epoch: 1 }])
 
   test.each(['SCHEDULED', 'RETRYING'])('from %s is a claim: attempt, lease, deadline and grant', async (from) => {
     const life = await startLife(node)
@@ -154,6 +155,7 @@ describe('promotion straight to a waiting worker', () => {
     const wanted = ids.map((id, n) => ({
       id,
       handoff: n < 4 ? { session: workers[n % 2]?.row.id ?? '', token: BigInt(n + 1), queue: 'several' } : null,
+      epoch: 1,
     }))
     const { handedOff, ready } = await node.stores.timers.promote(wanted)
     const got = new Map(handedOff.map(({ id, session, token }) => [id, `${session} ${token}`]))
@@ -169,11 +171,11 @@ describe('expiry', () => {
     const soon = Date.now() + 300
     const later = await node.intake.submit(newTask({ delayMs: 60_000, expiresAtMs: soon }))
     const now = await node.intake.submit(newTask({ queue: 'expires', expiresAtMs: soon }))
-    expect(await node.stores.timers.expire([later.id, now.id])).toEqual([])
+    expect(await node.stores.timers.expire([later, now].map(({ id }) => ({ id, epoch: 1 })))).toEqual([])
     const before = await wholeStateOf(node, later.id)
     expect(before).toMatchObject({ outcomes: null })
     while ((await nowMs()) < soon);
-    const expired = await node.stores.timers.expire([later.id, now.id])
+    const expired = await node.stores.timers.expire([later, now].map(({ id }) => ({ id, epoch: 1 })))
     expect(expired.map(({ id }) => id).sort()).toEqual([later.id, now.id].sort())
     expect(await trailOf(node, later.id)).toEqual(['expire SCHEDULED>CANCELLED @- timer'])
     expect(await trailOf(node, now.id)).toEqual(['expire PENDING>CANCELLED @- timer'])
@@ -184,6 +186,53 @@ describe('expiry', () => {
     await node.intake.submit(newTask({ queue: 'stale', expiresAtMs: 1 }))
     const { id } = await node.intake.submit(newTask({ queue: 'stale' }))
     expect(await node.claim(await node.worker(), 5, { queue: 'stale' })).toMatchObject([{ id }])
+  })
+})
+
+describe('the epoch', () => {
+  const due = async (lateMs: number, over = {}): Promise<string> => {
+    const { id } = await node.intake.submit(newTask({ queue: 'led', delayMs: 3_600_000, ...over }))
+    const late = `now() - $2 * interval '1 millisecond'`
+    await node.query(
+      `update open_tasks set due_at = ${late}, wake_at = ${late},
+         expires_at = case when expires_at is not null then ${late} end where id = $1`,
+      [id, lateMs],
+    )
+    return id
+  }
+  const stale = { handoff: null, epoch: 0 }
+
+  test('of a leader that was replaced promotes nothing, nor does none, until the task is 5 s late', async () => {
+    const id = await due(100)
+    const { timers } = node.stores
+    expect((await timers.promote([{ id, ...stale }])).ready).toEqual([])
+    expect((await timers.promote([{ id, handoff: null, epoch: null }])).ready).toEqual([])
+    expect((await timers.promote([{ id, handoff: null, epoch: 1 }])).ready).toMatchObject([{ id }])
+    const late = await due(5_100)
+    expect((await timers.promote([{ id: late, ...stale }])).ready).toMatchObject([{ id: late }])
+    const later = await due(5_100)
+    expect((await timers.promote([{ id: later, handoff: null, epoch: null }])).ready).toMatchObject([{ id: later }])
+  })
+
+  test('is judged for each row by its partition', async () => {
+    const ids = await Promise.all(Array.from({ length: 12 }, () => due(100)))
+    const first = partitionOf(ids[0] ?? '')
+    await node.query('update partitions set epoch = 2 where partition = $1', [first])
+    const { ready } = await node.stores.timers.promote(ids.map((id) => ({ id, handoff: null, epoch: 1 })))
+    const rows = await node.query<{ id: string }>(
+      'select id from open_tasks where id = any ($1) and partition <> $2 order by id',
+      [ids, first],
+    )
+    expect(ready.map(({ id }) => id).sort()).toEqual(rows.map(({ id }) => id))
+    await node.query('update partitions set epoch = 1')
+  })
+
+  test('stands before an expiry as before a promotion', async () => {
+    const expiring = { expiresAtMs: node.storeClock.nowMs() + 7_200_000 }
+    const [soon, late] = [await due(100, expiring), await due(5_100, expiring)]
+    expect(await node.stores.timers.expire([{ id: soon, epoch: 0 }])).toEqual([])
+    expect(await node.stores.timers.expire([{ id: late, epoch: null }])).toMatchObject([{ id: late }])
+    expect(await node.stores.timers.expire([{ id: soon, epoch: 1 }])).toMatchObject([{ id: soon }])
   })
 })
 

@@ -4,7 +4,7 @@ import type { TakenTask } from '../queue/port.js'
 import { grantTo, takenColumns, takenJoins } from '../queue/postgres/claim-sql.js'
 import { type TakenRow, takenFromRow } from '../queue/postgres/ready-queue.js'
 import { byKey, type Database, type Statement } from './database.js'
-import { bigintArray, int2Array, textArray, uuidArray } from './params.js'
+import { bigintArray, int2Array, int8Array, textArray, uuidArray } from './params.js'
 
 /** A timer that is due now or soon: a hint, the store decides again when it is acted on. */
 export interface DueTimer {
@@ -44,16 +44,25 @@ select o.id, o.partition, date_part('epoch', o.wake_at) * 1000 as "wakeAtMs", o.
   o.expires_at is not null and o.attempt = 0 as "mayExpire"
 from unnest($1::smallint[]) as p (partition) cross join lateral (
   select * from open_tasks o
-  where o.partition = p.partition and o.wake_at <= now() + $2::bigint * interval '1 millisecond' and o.status <> 'RUNNING'
+  where o.partition = p.partition and o.wake_at <= now() + $2::bigint * interval '1 millisecond' and o.deadline_at is null
   order by o.wake_at limit $3
 ) o
 order by o.wake_at limit $4`,
 }
 
+/** Anyone may act on what is late by so much, leader of its partition or not: leading is for speed, never for safety. */
+export const rescueAfterMs = 5_000
+const late = `interval '${rescueAfterMs / 1_000} seconds'`
+
+/** A condition: whoever says this epoch leads the partition of the row still. */
+const leads = (epoch: string): string =>
+  `exists (select 1 from partitions p where ${byKey('p.partition', 'o.partition')} and p.epoch = ${epoch})`
+
 /**
  * Promotes what is due: to PENDING, or, when a session is named for it, straight to RUNNING with that worker's lease (the
  * hand-off tests pause, expiry and the live session as a claim does, and that the task is in the queue still for which the
- * worker was chosen). Rows that others hold are skipped: they promote them.
+ * worker was chosen). By the leader of the row's partition, or by anyone when it is late. Rows that others hold are skipped: they
+ * promote them.
  */
 export const promote: Statement = {
   name: 'promote',
@@ -61,12 +70,13 @@ export const promote: Statement = {
 with due as materialized (
   select o.id, i.token, case when o.queue = i.queue
     and not exists (select 1 from queues q where q.name = o.queue and q.paused) then i.session end as session
-  from unnest($1::uuid[], $2::uuid[], $3::bigint[], $6::text[]) as i (id, session, token, queue)
+  from unnest($1::uuid[], $2::uuid[], $3::bigint[], $6::text[], $7::bigint[]) as i (id, session, token, queue, epoch)
   cross join lateral (
     select o.id, o.queue from open_tasks o
     where o.id = i.id and ${statusGuard('promote', 'o.status')} and o.due_at <= now()
       and (o.expires_at is null or o.expires_at > now() or o.attempt > 0)
-    for update skip locked
+      and (o.due_at <= now() - ${late} or ${leads('i.epoch')})
+    for update of o skip locked
   ) o
 ),
 granted as materialized (
@@ -104,15 +114,16 @@ select up.id, null, null, null, null, null, null, up.tenant, up.queue, up.task_t
 from up where up.status = 'PENDING'`,
 }
 
-/** Ends what was to start before an instant that has passed, and never started. */
+/** Ends what was to start before an instant that has passed, and never started. By whoever might promote it. */
 const expire: Statement = {
   name: 'expire',
   text: `
 with gone as materialized (
   delete from open_tasks o using (
-    select o.id from unnest($1::uuid[]) as i (id) cross join lateral (
+    select o.id from unnest($1::uuid[], $3::bigint[]) as i (id, epoch) cross join lateral (
       select o.id from open_tasks o
       where o.id = i.id and ${statusGuard('expire', 'o.status')} and o.attempt = 0 and o.expires_at <= now()
+        and (o.expires_at <= now() - ${late} or ${leads('i.epoch')})
       for update skip locked) o
   ) i
   where ${byKey('o.id', 'i.id')}
@@ -135,9 +146,14 @@ counted as (
 select id, tenant, queue, task_type as "taskType" from gone`,
 }
 
-/** A promotion: the task, and the waiting worker that shall get it at once. */
-export interface Promotion {
+/** A task to act on, and the epoch at which the node leads its partition; null: it does not. */
+export interface Led {
   readonly id: Uuid
+  readonly epoch: number | null
+}
+
+/** A promotion: the task, and the waiting worker that shall get it at once. */
+export interface Promotion extends Led {
   readonly handoff: { readonly session: Uuid; readonly token: bigint; readonly queue: string } | null
 }
 
@@ -158,7 +174,7 @@ export class TimerStore {
     this.#graceMs = options.graceMs
   }
 
-  /** Timers within `horizonMs` of now, at most `perPartition` of each partition and `limit` in all. */
+  /** Timers within `horizonMs` of now (less than none: that late), at most `perPartition` of each partition and `limit` in all. */
   peek(
     partitions: readonly number[],
     options: { horizonMs: number; perPartition: number; limit: number },
@@ -176,6 +192,7 @@ export class TimerStore {
       this.#graceMs,
       this.#slot,
       textArray(promotions.map((p) => p.handoff?.queue ?? null)),
+      int8Array(promotions.map((p) => p.epoch)),
     ])
     const ready: Promoted[] = []
     const handedOff: TakenTask[] = []
@@ -187,7 +204,11 @@ export class TimerStore {
   }
 
   /** Answers what it ended. */
-  expire(ids: readonly Uuid[]): Promise<EndedTask[]> {
-    return this.#database.hot<EndedTask>(expire, [uuidArray(ids), this.#slot])
+  expire(tasks: readonly Led[]): Promise<EndedTask[]> {
+    return this.#database.hot<EndedTask>(expire, [
+      uuidArray(tasks.map(({ id }) => id)),
+      this.#slot,
+      int8Array(tasks.map(({ epoch }) => epoch)),
+    ])
   }
 }

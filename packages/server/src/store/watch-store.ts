@@ -1,10 +1,27 @@
 import type { Uuid } from '@duly/domain'
 import { byKey, type Database, type Statement } from './database.js'
+import { leaderLeaseMs } from './leader-store.js'
+
+const seconds = (ms: number): string => `interval '${ms / 1_000} seconds'`
+
+const isDead = 's.ended_at is null and s.live_until <= (select duly_judged_now())'
+
+/** Sessions that hold running tasks, by skipping through the session index. */
+const holders = `
+with recursive holder as (
+  (select o.session from open_tasks o where o.session is not null order by o.session limit 1)
+  union all
+  select (select o.session from open_tasks o where o.session > h.session order by o.session limit 1)
+  from holder h where h.session is not null
+)`
 
 /**
- * Marks the store as writable. When the last mark is more than 3 s old, the time since does not count: every session that
- * lived at that mark gets a fresh, full lease, and no deadline is judged for one lease (15 s at most: a worker with a long one
- * must not switch off the time limits of all others), before anyone is judged.
+ * Marks the store as writable, says that node $1 lives, and tells whether the watchdog has anything to do: one statement a
+ * second, all that a scheduler at rest needs. When the last mark is more than 3 s old, the time since does not count: every
+ * session and every node that lived at that mark gets a fresh, full lease, and no deadline is judged for one lease (15 s at
+ * most: a worker with a long one must not switch off the time limits of all others), before anyone is judged.
+ *
+ * What it tells was true before it wrote: after an outage that is worth nothing.
  */
 const mark: Statement = {
   name: 'mark_store',
@@ -15,6 +32,11 @@ revived as (
   from old where old.was_out and s.ended_at is null and s.live_until > old.marked_at
   returning s.id, s.lease_ms
 ),
+seen as (
+  update nodes n set seen_at = now()
+  from old where n.id = $1 or (old.was_out and n.seen_at > old.marked_at - ${seconds(leaderLeaseMs)})
+  returning n.id
+),
 marked as (
   update store_marks m
   set marked_at = greatest(m.marked_at, now()),
@@ -24,7 +46,20 @@ marked as (
   from old
 )
 select old.was_out as "wasOut", date_part('epoch', now() - old.marked_at) * 1000 as "sinceMs",
-  (select count(*)::integer from revived) as revived
+  (select count(*)::integer from revived) as revived,
+  exists (select 1 from seen where seen.id = $1) as "isKnown",
+  exists (select 1 from worker_sessions s where ${isDead})
+    or exists (${holders}
+      select 1 from holder h where h.session is not null and not exists (
+        select 1 from worker_sessions s where ${byKey('s.id', 'h.session')}
+          and s.ended_at is null and s.live_until > (select duly_judged_now())))
+    or exists (select 1 from open_tasks o where o.deadline_at is not null and o.wake_at <= now()
+      and (select judge_after <= now() from store_marks)) as "isAwaited",
+  (select count(*)::integer from nodes n where n.id <> $1 and n.seen_at > now() - interval '10 seconds') as others,
+  array(select n.id from nodes n
+    where 'scheduler' = any (n.roles) and (n.id = $1 or n.seen_at > now() - ${seconds(leaderLeaseMs)})
+    order by n.number) as schedulers,
+  (select coalesce(sum(p.epoch), 0)::float8 from partitions p) as version
 from old`,
 }
 
@@ -33,23 +68,14 @@ const endDead: Statement = {
   name: 'end_dead_sessions',
   text: `
 update worker_sessions s set ended_at = now(), end_reason = 'lost'
-where s.ended_at is null and s.live_until <= (select duly_judged_now())
+where ${isDead}
 returning s.id, s.name`,
 }
 
-/**
- * Sessions that hold running tasks and do not live, by skipping through the session index: looked for on every pass, not
- * once per death, since a hand-off can land after the death was judged.
- */
+/** Looked for on every pass, not once per death, since a hand-off can land after the death was judged. */
 const deadHolders: Statement = {
   name: 'dead_holders',
-  text: `
-with recursive holder as (
-  (select o.session from open_tasks o where o.session is not null order by o.session limit 1)
-  union all
-  select (select o.session from open_tasks o where o.session > h.session order by o.session limit 1)
-  from holder h where h.session is not null
-)
+  text: `${holders}
 select h.session as id, s.name, coalesce(s.draining, false) as draining, coalesce(n.received, 0) as received
 from holder h left join worker_sessions s on ${byKey('s.id', 'h.session')}
 left join session_grants n on ${byKey('n.session', 'h.session')}
@@ -65,6 +91,25 @@ export interface DeadHolder {
   readonly received: number
 }
 
+/** What a mark tells. */
+export interface Marked {
+  /** The last mark was too old: what follows was judged before leases were renewed. */
+  readonly wasOut: boolean
+  readonly sinceMs: number
+  /** Sessions whose lease was renewed. */
+  readonly revived: number
+  /** The node has its row; else it was forgotten and has to come back. */
+  readonly isKnown: boolean
+  /** A session is to be ended, or an attempt to be taken back or ended. */
+  readonly isAwaited: boolean
+  /** Other nodes that were seen in the last 10 s. */
+  readonly others: number
+  /** Nodes of that role that live, by their numbers. */
+  readonly schedulers: readonly Uuid[]
+  /** Goes up whenever a partition changes hands. */
+  readonly version: number
+}
+
 /** What the watchdog asks of the store. */
 export class WatchStore {
   readonly #database: Database
@@ -73,9 +118,11 @@ export class WatchStore {
     this.#database = database
   }
 
-  async mark(): Promise<{ wasOut: boolean; sinceMs: number; revived: number }> {
-    const [row] = await this.#database.hot<{ wasOut: boolean; sinceMs: number; revived: number }>(mark, [])
-    return row ?? { wasOut: false, sinceMs: 0, revived: 0 }
+  /** By the node of that id; by none, in tests. */
+  async mark(node: Uuid | null = null): Promise<Marked> {
+    const [row] = await this.#database.hot<Marked>(mark, [node])
+    if (!row) throw new Error('the row of store_marks is gone: the database was tampered with')
+    return row
   }
 
   endDead(): Promise<{ id: Uuid; name: string }[]> {

@@ -110,7 +110,7 @@ describe('an edit of a PENDING task', () => {
       mayExpire: true,
     })
     await passDue(node, id)
-    const { ready } = await node.stores.timers.promote([{ id, handoff: null }])
+    const { ready } = await node.stores.timers.promote([{ id, handoff: null, epoch: 1 }])
     expect(ready).toMatchObject([{ id, queue, priority: 1 }])
     expect(await trailOf(node, id)).toEqual(['reschedule PENDING>SCHEDULED @- api'])
     await expectChained(node, id)
@@ -161,7 +161,7 @@ describe('an edit', () => {
     expect({ ...after, dueInMs: 0 }).toEqual({ ...before, dueInMs: 0 })
     expect(after?.dueInMs).toBeCloseTo(before?.dueInMs ?? 0, -4)
     await passDue(node, life.id)
-    await node.stores.timers.promote([{ id: life.id, handoff: null }])
+    await node.stores.timers.promote([{ id: life.id, handoff: null, epoch: 1 }])
     const worker = await node.worker({ queues: [`${life.queue}-b`] })
     expect(await node.claim(worker, 1, { queue: `${life.queue}-b` })).toMatchObject([{ attempt: 2, payload: '"new"' }])
     await expectChained(node, life.id)

@@ -54,7 +54,7 @@ async function live(id: Uuid, queue: string): Promise<void> {
   if (end === 'replay') await node.tasks.replay(id, null, { kind: 'api' })
   if (end === 'cancel' || end === 'replay') return
   await passDue(node, id)
-  await node.stores.timers.promote([{ id, handoff: null }])
+  await node.stores.timers.promote([{ id, handoff: null, epoch: 1 }])
   if (end === 'die') await node.query('update tasks set max_retries = 0 where id = $1', [id])
   const life = await claimLife(node, { id, queue })
   if (end === 'mark') await mark(node, id)

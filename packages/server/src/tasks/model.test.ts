@@ -144,7 +144,7 @@ class Walk {
     this.log.push(`promote task ${this.#nameOf(task)}${isDue ? ', due' : ''}`)
     const isWaiting = task.status === 'SCHEDULED' || task.status === 'RETRYING'
     if (isDue && isWaiting) await passDue(node, task.id)
-    const { ready } = await node.stores.timers.promote([{ id: task.id, handoff: null }])
+    const { ready } = await node.stores.timers.promote([{ id: task.id, handoff: null, epoch: 1 }])
     expect(ready).toHaveLength(isDue && isWaiting ? 1 : 0)
     if (ready.length > 0) task.status = 'PENDING'
   }

@@ -123,10 +123,10 @@ describe('replay', () => {
 
   test('of what expired or was cancelled does not expire again', async () => {
     const { id } = await node.intake.submit(newTask({ queue: 'expired', expiresAtMs: 1 }))
-    expect(await node.stores.timers.expire([id])).toMatchObject([{ id }])
+    expect(await node.stores.timers.expire([{ id, epoch: 1 }])).toMatchObject([{ id }])
     expect(await node.tasks.get(id, null)).toMatchObject({ status: 'CANCELLED', reason: 'expired' })
     await node.tasks.replay(id, null, api)
-    expect(await node.stores.timers.expire([id])).toEqual([])
+    expect(await node.stores.timers.expire([{ id, epoch: 1 }])).toEqual([])
     expect(await node.claim(await node.worker(), 1, { queue: 'expired' })).toMatchObject([{ id, attempt: 1 }])
   })
 
@@ -260,7 +260,7 @@ describe('the record', () => {
     await node.query('update open_tasks set snoozes = 999 where id = $1', [life.id])
     expect(await say(node, life, words.snooze)).toMatchObject({ status: 'SCHEDULED' })
     await passDue(node, life.id)
-    await node.stores.timers.promote([{ id: life.id, handoff: null }])
+    await node.stores.timers.promote([{ id: life.id, handoff: null, epoch: 1 }])
     expect(await say(node, await claimLife(node, life), words.snooze)).toMatchObject({ status: 'DEAD' })
     expect(await node.tasks.get(life.id, null)).toMatchObject({ failures: 0, error: { class: 'TooManySnoozes' } })
     expect(await trailOf(node, life.id)).toEqual([

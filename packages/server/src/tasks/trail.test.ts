@@ -30,7 +30,7 @@ async function trail(id: Uuid): Promise<string[]> {
 
 async function promote(id: Uuid): Promise<void> {
   await passDue(node, id)
-  await node.stores.timers.promote([{ id, handoff: null }])
+  await node.stores.timers.promote([{ id, handoff: null, epoch: 1 }])
 }
 
 /** The task fails, its retry comes due, and another worker has it. */
@@ -77,8 +77,8 @@ describe('the trail of a task that', () => {
     await expect
       .poll(async () => {
         await node.stores.timers.promote([
-          { id: plain.id, handoff: null },
-          { id: handed.id, handoff: { session, token: randomToken(), queue } },
+          { id: plain.id, handoff: null, epoch: 1 },
+          { id: handed.id, handoff: { session, token: randomToken(), queue }, epoch: 1 },
         ])
         return (await openRow(node, handed.id))?.status
       })
@@ -130,7 +130,7 @@ describe('the trail of a task that', () => {
 
   test('expired never started', async () => {
     const { id } = await node.intake.submit(newTask({ queue: 'expired', expiresAtMs: 1 }))
-    await node.stores.timers.expire([id])
+    await node.stores.timers.expire([{ id, epoch: 1 }])
     expect(await trail(id)).toEqual([submit, 'expire PENDING>CANCELLED @- timer'])
   })
 

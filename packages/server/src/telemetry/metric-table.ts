@@ -45,6 +45,17 @@ export const metricTable = {
     help: 'From the due time to the start.',
     buckets: waitBuckets,
   },
+  duly_due_to_promotion_seconds: {
+    kind: 'histogram',
+    labels: [],
+    help: 'From the due time to the promotion, by the node that did it.',
+    buckets: waitBuckets,
+  },
+  duly_partitions_led: {
+    kind: 'gauge',
+    labels: [],
+    help: 'Timer partitions that the node leads: over the nodes they add up to all.',
+  },
   duly_execution_seconds: {
     kind: 'histogram',
     labels: ['task_type'],

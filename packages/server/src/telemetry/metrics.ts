@@ -58,6 +58,8 @@ export interface Metrics {
   taskRetried(taskType: string): void
   taskTimedOut(taskType: string): void
   leasesLost(count: number): void
+  /** Promotions, by how late each was. */
+  promoted(latenessMs: readonly number[]): void
   /** One commit of intake. */
   commit(tasks: number, ms: number): void
   /** One claim. */
@@ -72,6 +74,8 @@ export interface Metrics {
   /** Where depths come from; asked at each scrape. A source that fails leaves its gauges out of the answer. */
   setQueueSource(source: () => Promise<readonly QueueSample[]>): void
   setSlotSource(source: () => Promise<SlotSample>): void
+  /** How many timer partitions the node leads. */
+  setLedSource(source: () => number): void
   /** The text of a scrape. */
   render(): Promise<string>
   readonly contentType: string
@@ -97,6 +101,7 @@ class NodeMetrics implements Metrics {
   readonly #tenants = new LabelBound()
   readonly #queues = new LabelBound()
   #queueSource: () => Promise<readonly QueueSample[]> = async () => []
+  #ledSource: () => number = () => 0
   #slotSource: () => Promise<SlotSample> = async () => ({ busy: 0, total: 0 })
 
   constructor(withProcess: boolean) {
@@ -137,6 +142,10 @@ class NodeMetrics implements Metrics {
     this.#instruments.counter('duly_leases_lost_total').inc(count)
   }
 
+  promoted(latenessMs: readonly number[]): void {
+    for (const ms of latenessMs) this.#observe('duly_due_to_promotion_seconds', ms)
+  }
+
   commit(tasks: number, ms: number): void {
     this.#instruments.histogram('duly_commit_batch_tasks').observe(tasks)
     this.#observe('duly_commit_seconds', ms)
@@ -173,7 +182,12 @@ class NodeMetrics implements Metrics {
     this.#slotSource = source
   }
 
+  setLedSource(source: () => number): void {
+    this.#ledSource = source
+  }
+
   async render(): Promise<string> {
+    this.#instruments.gauge('duly_partitions_led').set(this.#ledSource())
     const collected = Promise.all([this.#collectQueues(), this.#collectSlots()])
     let timer: NodeJS.Timeout | undefined
     const late = new Promise((resolve) => {

@@ -104,7 +104,6 @@ export class TestNode {
     this.watchdog = new Watchdog({
       ...{ store: stores.watch, attemptStore: stores.attempts, attempts, random: () => 0.5, log },
       maxCrashes: options.maxCrashes ?? 3,
-      partitions: Array.from({ length: partitions }, (_, partition) => partition),
       batch: 500,
       onLost: () => {},
       onTimedOut: () => {},
@@ -188,6 +187,11 @@ export function keyed(key: string, request = 'a', over: Partial<NewTask> = {}): 
 export async function openTestNode(url: string, options: TestNodeOptions = {}): Promise<TestNode> {
   const node = new TestNode(url, options)
   await node.storeClock.sync()
+  // no duty of a test node elects leaders: whoever says epoch 1 leads
+  await node.query(
+    'insert into partitions (partition, epoch) select generate_series(0, $1::integer - 1), 1 on conflict do nothing',
+    [partitions],
+  )
   return node
 }
 

@@ -60,7 +60,7 @@ export class VirtualLife {
   async work(): Promise<void> {
     const { node } = this.#store
     const due = await node.stores.timers.peek(partitions, { horizonMs: 0, perPartition: 100, limit: 10_000 })
-    await node.stores.timers.promote(due.map(({ id }) => ({ id, handoff: null })))
+    await node.stores.timers.promote(due.map(({ id }) => ({ id, handoff: null, epoch: 1 })))
     const worker = await node.worker({ taskTypes: Object.keys(endOf) })
     for (let taken = await node.claim(worker, 400); taken.length > 0; taken = await node.claim(worker, 400)) {
       await this.#report(worker, taken)

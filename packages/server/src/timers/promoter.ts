@@ -1,98 +1,114 @@
 import type { Clock, Uuid } from '@duly/domain'
 import type { Reservation } from '../dispatch/reservation.js'
 import type { EndedTask } from '../model.js'
-import type { DueTimer, Promoted, TimerStore } from '../store/timer-store.js'
+import {
+  type DueTimer,
+  type Promoted,
+  type PromoteResult,
+  rescueAfterMs,
+  type TimerStore,
+} from '../store/timer-store.js'
+import { Outlook } from './outlook.js'
 import { TimerHeap } from './timer-heap.js'
 
 export interface PromoterOptions {
   readonly store: TimerStore
   readonly clock: Clock
   readonly storeNowMs: () => number
-  readonly partitions: readonly number[]
+  /** How many partitions there are. */
+  readonly partitions: number
+  /** Those that this node leads, with their epochs. */
+  readonly led: () => ReadonlyMap<number, number>
   readonly reserve: (task: { queue: string; taskType: string; tenant: string }) => Reservation | null
   readonly onReady: (promoted: readonly Promoted[]) => void
   readonly onExpired: (tasks: readonly EndedTask[]) => void
+  /** How late tasks were promoted, ms. */
+  readonly onLate: (latenessMs: readonly number[]) => void
 }
 
-/** The store is asked for the timers of this much ahead … */
-const horizonMs = 2_000
-/** … this often; earlier ones that arrive at this node are added as they come. */
-const peekEveryMs = 1_000
+/** The store is asked for the timers of this much ahead; nearer ones are told of by whoever sets them. */
+const horizonMs = 5_000
 const peekLimit = 5_000
 /** … and of one partition so many: a burst can be all in one, since a batch of submissions is. */
 const partitionLimit = 500
 const batchLimit = 500
+/** Partitions that others lead are looked at this often for what is late. */
+const rescueEveryMs = 3_000
 /** A timer that the store does not find due is tried for this long, after pauses that double, then left to the next look. */
 const clockErrorMs = 50
 const retryMs = 2
 
 /**
- * Promotes tasks whose time has come. The next two seconds are held in memory as hints, so a task is promoted within
- * milliseconds of its instant by a sleep until just then, not by a tick; whether it is due is the store's decision (I8).
+ * Promotes tasks whose time has come. The next seconds of the partitions that this node leads are held in memory as hints, so a
+ * task is promoted within milliseconds of its instant by a sleep until just then, not by a tick; whether it is due, and whether
+ * this node still leads, is the store's decision (I8). What is 5 s late in other partitions is promoted as well.
  */
 export class Promoter {
   readonly #options: PromoterOptions
   readonly #heap = new TimerHeap(20_000)
-  #peekedAtMs = Number.NEGATIVE_INFINITY
-  /** Timers before this instant were all seen by the last look; behind it there may be more of them (ms of the store). */
-  #seenUntilMs = Number.POSITIVE_INFINITY
-  /** Timers that came true since the last look. */
-  #done = 0
+  readonly #outlook: Outlook
+  #rescuedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(options: PromoterOptions) {
     this.#options = options
+    this.#outlook = new Outlook({ ...options, horizonMs, peekLimit, partitionLimit })
   }
 
-  /** A timer that was set at this node. True when it is due before the next look, so that the caller wakes the duty. */
+  /** A timer that was set at this node, which leads its partition. True when it is the next one: the caller wakes the duty. */
   add(timer: DueTimer): boolean {
     return isSoon(timer, this.#options.storeNowMs()) && this.#heap.add(timer)
   }
 
-  /** Another node set a timer that is due soon: the next pass looks. */
-  lookSoon(): void {
-    this.#peekedAtMs = Number.NEGATIVE_INFINITY
+  leads(partition: number): boolean {
+    return this.#options.led().has(partition)
+  }
+
+  /** There may be timers that this node does not know of, the earliest at that instant: it looks before. */
+  lookFor(atMs = Number.NEGATIVE_INFINITY): void {
+    this.#outlook.lookFor(atMs)
   }
 
   /** One pass: a look if it is time for one, then what is due, in bounded batches. Answers in how many ms to come again. */
   async runOnce(): Promise<number> {
-    if (this.#isTimeToPeek()) await this.#peek()
+    const led = this.#options.led()
+    if (led.size > 0 && this.#outlook.isTime(this.#heap.nextMs)) {
+      for (const timer of await this.#outlook.look([...led.keys()])) this.#heap.add(timer)
+    }
+    await this.#rescue(led)
     const due = this.#heap.takeDue(this.#options.storeNowMs(), batchLimit)
-    if (due.length > 0) await this.#act(due)
-    if (this.#isTimeToPeek()) return 0
-    const nextPeekMs = this.#peekedAtMs + peekEveryMs - this.#options.clock.monotonicMs()
+    if (due.length > 0) await this.#act(due, led)
+    return this.#pauseMs(led)
+  }
+
+  #pauseMs(led: ReadonlyMap<number, number>): number {
     const nextDueMs = this.#heap.nextMs - this.#options.storeNowMs()
-    return Math.max(0, Math.min(nextPeekMs, nextDueMs))
+    const nextLookMs = led.size > 0 ? this.#outlook.pauseMs(this.#heap.nextMs) : Number.POSITIVE_INFINITY
+    return Math.max(0, Math.min(nextDueMs, nextLookMs, rescueEveryMs))
   }
 
-  /**
-   * Once a second; and at once when what the last look saw is worked off and it did not see everything, unless nothing came
-   * of it (others hold those tasks).
-   */
-  #isTimeToPeek(): boolean {
-    if (this.#options.clock.monotonicMs() - this.#peekedAtMs >= peekEveryMs) return true
-    const nowMs = this.#options.storeNowMs()
-    return this.#done > 0 && this.#seenUntilMs <= nowMs && this.#heap.nextMs > nowMs
-  }
-
-  async #peek(): Promise<void> {
+  /** What is late where others lead: nothing waits for a leader that does not come (I3). */
+  async #rescue(led: ReadonlyMap<number, number>): Promise<void> {
     const { store, partitions, clock } = this.#options
-    const timers = await store.peek(partitions, { horizonMs, perPartition: partitionLimit, limit: peekLimit })
-    this.#peekedAtMs = clock.monotonicMs()
-    this.#seenUntilMs = seenUntil(timers)
-    this.#done = 0
-    for (const timer of timers) this.#heap.add(timer)
+    if (led.size === partitions || clock.monotonicMs() - this.#rescuedAtMs < rescueEveryMs) return
+    const others = Array.from({ length: partitions }, (_, partition) => partition).filter((each) => !led.has(each))
+    const limits = { horizonMs: -rescueAfterMs, perPartition: partitionLimit, limit: peekLimit }
+    const late = await store.peek(others, limits)
+    // as many as were asked for: there are more
+    if (late.length < partitionLimit) this.#rescuedAtMs = clock.monotonicMs()
+    for (const timer of late) this.#heap.add(timer)
   }
 
-  async #act(timers: readonly DueTimer[]): Promise<void> {
-    const promotable = timers.filter((timer) => timer.status === 'SCHEDULED' || timer.status === 'RETRYING')
-    if (promotable.length > 0) await this.#promote(promotable)
-    const expiring = timers.map((timer) => timer.id)
-    const mayExpire = timers.some(
-      (timer) => timer.status === 'PENDING' || timer.status === 'BLOCKED' || timer.mayExpire,
-    )
+  async #act(timers: readonly DueTimer[], led: ReadonlyMap<number, number>): Promise<void> {
+    const lateMs = this.#options.storeNowMs() - rescueAfterMs
+    const ours = timers.filter(({ partition, wakeAtMs }) => led.has(partition) || wakeAtMs <= lateMs)
+    const promotable = ours.filter((timer) => timer.status === 'SCHEDULED' || timer.status === 'RETRYING')
+    if (promotable.length > 0) await this.#promote(promotable, led)
+    const mayExpire = ours.some((timer) => timer.status === 'PENDING' || timer.status === 'BLOCKED' || timer.mayExpire)
     if (!mayExpire) return
-    const expired = await this.#options.store.expire(expiring)
-    this.#done += expired.length
+    const expired = await this.#options.store.expire(
+      ours.map(({ id, partition }) => ({ id, epoch: led.get(partition) ?? null })),
+    )
+    this.#outlook.done(expired.length)
     if (expired.length > 0) this.#options.onExpired(expired)
   }
 
@@ -106,40 +122,44 @@ export class Promoter {
     }
   }
 
-  async #promote(timers: readonly DueTimer[]): Promise<void> {
-    const reservations = new Map<Uuid, Reservation & { readonly queue: string }>()
-    for (const timer of timers) {
-      const reservation = timer.suspect ? null : this.#options.reserve(timer)
-      if (!reservation) continue
-      reservations.set(timer.id, { ...reservation, queue: timer.queue })
-    }
+  async #promote(timers: readonly DueTimer[], led: ReadonlyMap<number, number>): Promise<void> {
+    const reservations = this.#reserve(timers)
+    const atMs = this.#options.storeNowMs()
     try {
       const result = await this.#options.store.promote(
-        timers.map((timer) => ({ id: timer.id, handoff: reservations.get(timer.id) ?? null })),
+        timers.map(({ id, partition }) => ({
+          id,
+          handoff: reservations.get(id) ?? null,
+          epoch: led.get(partition) ?? null,
+        })),
       )
       for (const task of result.handedOff) {
         reservations.get(task.id)?.settle(task)
         reservations.delete(task.id)
       }
-      this.#done += result.ready.length + result.handedOff.length
-      if (result.ready.length > 0) this.#options.onReady(result.ready)
+      this.#tell(result, atMs)
       this.#again(timers, new Set([...result.ready, ...result.handedOff].map((task) => task.id)))
     } finally {
       for (const reservation of reservations.values()) reservation.settle(null)
     }
   }
+
+  #reserve(timers: readonly DueTimer[]): Map<Uuid, Reservation & { readonly queue: string }> {
+    const reservations = new Map<Uuid, Reservation & { readonly queue: string }>()
+    for (const timer of timers) {
+      const reservation = timer.suspect ? null : this.#options.reserve(timer)
+      if (reservation) reservations.set(timer.id, { ...reservation, queue: timer.queue })
+    }
+    return reservations
+  }
+
+  #tell({ ready, handedOff }: PromoteResult, atMs: number): void {
+    this.#outlook.done(ready.length + handedOff.length)
+    const dueMs = [...ready.map((task) => task.dueAtMs), ...handedOff.map((task) => task.readyAtMs)]
+    if (dueMs.length > 0) this.#options.onLate(dueMs.map((each) => Math.max(0, atMs - each)))
+    if (ready.length > 0) this.#options.onReady(ready)
+  }
 }
 
 /** Due before the look that finds it anyway: worth a word. */
 export const isSoon = (timer: DueTimer, storeNowMs: number): boolean => timer.wakeAtMs - storeNowMs < horizonMs
-
-/** The instant up to which a look saw every timer: the last one of whichever limit cut it short. */
-function seenUntil(timers: readonly DueTimer[]): number {
-  const last = new Map<number, { count: number; wakeAtMs: number }>()
-  for (const { partition, wakeAtMs } of timers) {
-    last.set(partition, { count: (last.get(partition)?.count ?? 0) + 1, wakeAtMs })
-  }
-  const cut = [...last.values()].filter(({ count }) => count === partitionLimit).map(({ wakeAtMs }) => wakeAtMs)
-  if (timers.length === peekLimit) cut.push(timers.at(-1)?.wakeAtMs ?? 0)
-  return Math.min(...cut, Number.POSITIVE_INFINITY)
-}

@@ -46,7 +46,6 @@ describe('a delayed task', () => {
     expect(lateness[0]).toBeGreaterThanOrEqual(0)
     const [p50 = 0, p99 = 0] = [lateness[150], lateness[297]]
     console.info(`promotion to start: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`)
-    expect(p50).toBeLessThan(1_000)
   })
 
   it('is handed to a waiting worker: promotion and start are one', async () => {

@@ -43,7 +43,7 @@ describe('an api node and a scheduler node', () => {
     listener.on('notification', ({ payload = '' }) => void words.push(payload))
     await listener.connect()
     await listener.query('listen duly')
-    const timersTold = (): number => words.filter((word) => JSON.parse(word).timers === true).length
+    const timersTold = (): number => words.filter((word) => typeof JSON.parse(word).timers === 'number').length
     for (let n = 0; n < 20; n++) await api.api.submit({ delay_seconds: 86_400 })
     await api.api.submit({ delay_seconds: 1 })
     await until('word of the near one', () => timersTold() > 0)

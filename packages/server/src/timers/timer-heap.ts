@@ -1,15 +1,19 @@
 import type { Uuid } from '@duly/domain'
 import type { DueTimer } from '../store/timer-store.js'
 
+/** So many instants of one task are held; it has several for a while when its time was changed. */
+const instantsPerTask = 8
+
 /**
- * The earliest timers in memory, a bounded number of them: a binary heap by instant. A task that was set to an earlier instant
- * is in it twice, for a while: what comes at the later one finds nothing to do.
+ * The earliest timers in memory, a bounded number of them: a binary heap by instant. Which of several instants of a task is the
+ * right one, only the store knows: word of an edit and a look at the store come in any order. So all are kept, and what comes
+ * at a wrong one finds nothing to do.
  */
 export class TimerHeap {
   readonly #limit: number
   readonly #heap: DueTimer[] = []
-  /** The earliest instant of each task in the heap. */
-  readonly #earliest = new Map<Uuid, number>()
+  /** The instants of each task in the heap. */
+  readonly #instants = new Map<Uuid, readonly number[]>()
 
   constructor(limit: number) {
     this.#limit = limit
@@ -24,11 +28,12 @@ export class TimerHeap {
     return this.#heap[0]?.wakeAtMs ?? Number.POSITIVE_INFINITY
   }
 
-  /** True when it is now the earliest. A timer that does not fit, or is no earlier than known, is left to the next look at the store. */
+  /** True when it is now the earliest. A timer that does not fit, or is held already, is left to the next look at the store. */
   add(timer: DueTimer): boolean {
-    const known = this.#earliest.get(timer.id)
-    if ((known !== undefined && known <= timer.wakeAtMs) || this.#heap.length >= this.#limit) return false
-    this.#earliest.set(timer.id, timer.wakeAtMs)
+    const known = this.#instants.get(timer.id) ?? []
+    if (known.includes(timer.wakeAtMs) || known.length >= instantsPerTask) return false
+    if (this.#heap.length >= this.#limit) return false
+    this.#instants.set(timer.id, [...known, timer.wakeAtMs])
     this.#heap.push(timer)
     this.#up(this.#heap.length - 1)
     return this.#heap[0] === timer
@@ -47,12 +52,18 @@ export class TimerHeap {
   #pop(): DueTimer {
     const first = this.#heap[0] as DueTimer
     const last = this.#heap.pop() as DueTimer
-    if (this.#earliest.get(first.id) === first.wakeAtMs) this.#earliest.delete(first.id)
+    this.#forget(first)
     if (this.#heap.length > 0) {
       this.#heap[0] = last
       this.#down()
     }
     return first
+  }
+
+  #forget({ id, wakeAtMs }: DueTimer): void {
+    const left = (this.#instants.get(id) ?? []).filter((instant) => instant !== wakeAtMs)
+    if (left.length === 0) this.#instants.delete(id)
+    else this.#instants.set(id, left)
   }
 
   #up(from: number): void {

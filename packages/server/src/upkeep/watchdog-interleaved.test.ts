@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { AttemptStore } from '../store/attempt-store.js'
 import { expectSound, openRow, statusOf } from '../testing/facts.js'
 import { claimLife, type Life, mark, passDeadline, say, silence, startLife, words } from '../testing/lives.js'
-import { openTestStore, partitions, type TestNode } from '../testing/test-node.js'
+import { openTestStore, type TestNode } from '../testing/test-node.js'
 import { Watchdog } from './watchdog.js'
 
 let store: Awaited<ReturnType<typeof openTestStore>>
@@ -33,7 +33,6 @@ describe('what happens between the look and the act', () => {
       ...{ store: watchStore, attempts: node.attempts, random: () => 0.5, log: pino({ level: 'silent' }) },
       attemptStore: { judgeLost, judgeOverdue } as AttemptStore,
       ...{ maxCrashes: 3, batch: 500, onLost: () => {}, onTimedOut: () => {} },
-      partitions: Array.from({ length: partitions }, (_, partition) => partition),
     })
     await watchdog.runOnce()
   }

@@ -171,7 +171,7 @@ describe('a deadline', () => {
     expect(row?.dueInMs).toBeGreaterThan(5_000)
     expect(row?.dueInMs).toBeLessThanOrEqual(10_000)
     await passDue(node, life.id)
-    await node.stores.timers.promote([{ id: life.id, handoff: null }])
+    await node.stores.timers.promote([{ id: life.id, handoff: null, epoch: 1 }])
     await claimLife(node, life)
     await passDeadline(node, life.id)
     await watch(node)

@@ -1,11 +1,10 @@
-import { gates, judgeLoss } from '@duly/domain'
+import { gates, judgeLoss, type Uuid } from '@duly/domain'
 import type { Logger } from 'pino'
 import type { Attempts } from '../dispatch/attempts.js'
 import { sessionActor } from '../dispatch/profile.js'
 import { failed } from '../dispatch/reports.js'
 import type { AttemptStore, Finish, Judged, Landed, Reopen } from '../store/attempt-store.js'
-import { int2Array } from '../store/params.js'
-import type { DeadHolder, WatchStore } from '../store/watch-store.js'
+import type { DeadHolder, Marked, WatchStore } from '../store/watch-store.js'
 
 export interface WatchdogOptions {
   readonly store: WatchStore
@@ -14,7 +13,6 @@ export interface WatchdogOptions {
   readonly random: () => number
   readonly log: Logger
   readonly maxCrashes: number
-  readonly partitions: readonly number[]
   /** Tasks judged in one statement. */
   readonly batch: number
   readonly onLost: (tasks: number) => void
@@ -26,31 +24,46 @@ const actor = 'watchdog'
 /**
  * Takes back what dead sessions hold, and ends attempts past their deadline or the grace of their cancellation. It judges by
  * the store's clock alone, and each write tests fence and condition again: it never ends a newer attempt than it looked at.
+ * Nobody is judged by it for time in which the store was away, even before the first mark.
  */
 export class Watchdog {
   readonly #options: WatchdogOptions
-  readonly #partitions: Buffer
 
   constructor(options: WatchdogOptions) {
     this.#options = options
-    this.#partitions = int2Array(options.partitions)
+  }
+
+  /**
+   * Marks the store, and says that the node lives. Answers what that told; `isAwaited` counts for nothing after an outage, when
+   * it was judged before leases were renewed.
+   */
+  async mark(node: Uuid | null = null): Promise<Marked> {
+    const marked = await this.#options.store.mark(node)
+    const { wasOut, sinceMs, revived } = marked
+    if (!wasOut) return marked
+    // with no session to renew it is a restart, or a deployment at rest: nobody's news
+    const level = revived > 0 ? 'warn' : 'debug'
+    this.#options.log[level](
+      { sinceMs: Math.round(sinceMs), sessions: revived },
+      'the store was away; leases were renewed',
+    )
+    return { ...marked, isAwaited: false }
   }
 
   /** One pass; bounded, so what is left over is the next one's. Answers whether there may be more. */
-  async runOnce(): Promise<boolean> {
+  async act(): Promise<boolean> {
     const { store, log } = this.#options
-    // the mark comes first: time in which the store was away counts against nobody
-    const { wasOut, sinceMs, revived } = await store.mark()
-    if (wasOut) {
-      // with no session to renew it is a restart, or a deployment at rest: nobody's news
-      const level = revived > 0 ? 'warn' : 'debug'
-      log[level]({ sinceMs: Math.round(sinceMs), sessions: revived }, 'the store was away; leases were renewed')
-    }
     for (const session of await store.endDead())
       log.warn({ worker: sessionActor(session.id), name: session.name }, 'worker lost')
     let isFull = false
     for (const holder of await store.deadHolders()) isFull = (await this.#takeBack(holder)) || isFull
     return (await this.#endOverdue()) || isFull
+  }
+
+  /** A mark, and a pass. The mark comes first: time in which the store was away counts against nobody. */
+  async runOnce(): Promise<boolean> {
+    await this.mark()
+    return this.act()
   }
 
   async #takeBack(holder: DeadHolder): Promise<boolean> {
@@ -108,7 +121,7 @@ export class Watchdog {
 
   async #endOverdue(): Promise<boolean> {
     const { attemptStore, batch, onTimedOut } = this.#options
-    const rows = await attemptStore.judgeOverdue(this.#partitions, batch)
+    const rows = await attemptStore.judgeOverdue(batch)
     for (const task of await this.#apply(rows.map((row) => this.#overdue(row)))) onTimedOut(task.taskType)
     return rows.length === batch
   }

@@ -22,7 +22,6 @@ export interface Ground extends NodeSetup {
   readonly recorder: Recorder
   readonly storeNowMs: () => number
   readonly random: () => number
-  readonly partitions: readonly number[]
   /** The deployment's other nodes, as they were last counted. */
   readonly others: { count: number }
 }
@@ -39,7 +38,6 @@ export function makeGround(setup: NodeSetup): Ground {
     recorder: new Recorder({ store: stores.stats, storeNowMs: () => storeClock.knownMs() }),
     storeNowMs: () => storeClock.nowMs(),
     random: Math.random,
-    partitions: Array.from({ length: config.partitions }, (_, partition) => partition),
     others: { count: 0 },
   }
 }

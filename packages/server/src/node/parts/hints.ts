@@ -33,14 +33,16 @@ export function makeSignals(ground: Ground, ring: KeyRing, reached: () => Reache
       for (const session of hints.session) sessions.wake(session)
       for (const session of hints.drain) sessions.drained(session)
       if (hints.ready.length > 0) void dispatcher.readyElsewhere(hints.ready).catch(() => {})
-      if (hints.timers) promoter.lookSoon()
-      if (hints.timers) duties.timers?.wake()
+      if (hints.freed) duties.membership.wake()
+      if (hints.timers === null) return
+      promoter.lookFor(hints.timers)
+      duties.timers?.wake()
     },
     onRevoked: (key) => ring.revoked(key),
     onConnected: () => {
       const { sessions, promoter, duties } = reached()
       ring.doubtAll()
-      promoter.lookSoon()
+      promoter.lookFor()
       duties.lookNow()
       void sessions.wakeCancelled().catch(() => {})
     },
@@ -52,9 +54,9 @@ export function makeObservers(ground: Ground, signals: Signals, reached: () => R
   const { metrics, recorder, waiters, storeNowMs } = ground
   const addTimer = (timer: DueTimer): void => {
     const { duties, promoter } = reached()
-    if (!duties.timers) {
-      if (isSoon(timer, storeNowMs())) signals.publishTimers()
-    } else if (promoter.add(timer)) duties.timers.wake()
+    if (!promoter.leads(timer.partition)) {
+      if (isSoon(timer, storeNowMs())) signals.publishTimer(timer.wakeAtMs)
+    } else if (promoter.add(timer)) duties.timers?.wake()
   }
   return new Observers({
     ...{ metrics, recorder, waiters, signals, addTimer, storeNowMs },

@@ -1,3 +1,4 @@
+import type { Leadership } from '../../coordination/leadership.js'
 import type { Attempts } from '../../dispatch/attempts.js'
 import type { Dispatcher } from '../../dispatch/dispatcher.js'
 import { Promoter } from '../../timers/promoter.js'
@@ -10,19 +11,23 @@ export interface UpkeepParts {
   readonly observers: Observers
   readonly dispatcher: Dispatcher
   readonly attempts: Attempts
+  /** Null without the role of a scheduler; asked for when it is needed, since it tells of what it gains. */
+  readonly leadership: () => Leadership | null
 }
 
 /** What promotes what is due, takes back what was lost, and removes what is old. */
-export function makeUpkeep(ground: Ground, { observers, dispatcher, attempts }: UpkeepParts) {
-  const { config, stores, clock, log, random, metrics, partitions, storeNowMs } = ground
+export function makeUpkeep(ground: Ground, { observers, dispatcher, attempts, leadership }: UpkeepParts) {
+  const { config, stores, clock, log, random, metrics, storeNowMs } = ground
   const promoter = new Promoter({
     store: stores.timers,
     clock,
     storeNowMs,
-    partitions,
+    partitions: config.partitions,
+    led: () => leadership()?.led() ?? new Map(),
     reserve: (task) => dispatcher.reserve(task),
     onReady: observers.promoted,
     onExpired: observers.cancelled,
+    onLate: (latenessMs) => metrics.promoted(latenessMs),
   })
   const watchdog = new Watchdog({
     store: stores.watch,
@@ -31,7 +36,6 @@ export function makeUpkeep(ground: Ground, { observers, dispatcher, attempts }: 
     random,
     log,
     maxCrashes: config.maxCrashes,
-    partitions,
     batch: 500,
     onLost: (tasks) => metrics.leasesLost(tasks),
     onTimedOut: (taskType) => metrics.taskTimedOut(taskType),

@@ -1,7 +1,6 @@
 import { partitionOf, type Uuid } from '@duly/domain'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Finish, Reopen } from '../../store/attempt-store.js'
-import { int2Array } from '../../store/params.js'
 import { purgeStart } from '../../store/purge-store.js'
 import { addSession, addTasks, makeStoreBench, type StoreBench } from '../testing/store-bench.js'
 
@@ -53,9 +52,11 @@ describe('plans of the hot path', () => {
     })
 
     it('read the next timers of a partition in order', () => {
-      for (const name of ['peek_timers', 'judge_overdue']) {
-        expect(plans.get(name)).toMatch(inWakeOrder)
-      }
+      expect(plans.get('peek_timers')).toMatch(inOrderOf('open_tasks_timers'))
+    })
+
+    it('read the overdue attempts in order, past nothing that waits', () => {
+      expect(plans.get('judge_overdue')).toMatch(inOrderOf('open_tasks_deadline'))
     })
 
     it('sort only what they were given or have picked', () => {
@@ -91,8 +92,10 @@ describe('plans of the hot path', () => {
 })
 
 /** Nothing but a constant condition stands between the limit and the index. */
-const inWakeOrder =
-  /Limit\n(\s+InitPlan 1[^\n]*\n[^\n]*store_marks\n(\s+Disabled: true\n)?\s+->\s+Result\n\s+One-Time Filter[^\n]*\n)?\s+->\s+Index Scan using open_tasks_wake/
+const inOrderOf = (index: string): RegExp =>
+  new RegExp(
+    String.raw`Limit\n(\s+InitPlan 1[^\n]*\n[^\n]*store_marks\n(\s+Disabled: true\n)?\s+->\s+Result\n\s+One-Time Filter[^\n]*\n)?\s+->\s+Index Scan using ${index}`,
+  )
 
 /** Runs every statement of the hot path once, so that the pool's connection holds it prepared. */
 async function prepareAll({ stores, database, sql }: StoreBench, session: Uuid): Promise<void> {
@@ -131,12 +134,12 @@ async function prepareAll({ stores, database, sql }: StoreBench, session: Uuid):
   await stores.attempts.finish([finish])
   await stores.attempts.reopen([reopen])
   await stores.attempts.judgeReported([fence])
-  await stores.attempts.judgeOverdue(int2Array([0]), 10)
+  await stores.attempts.judgeOverdue(10)
   await stores.attempts.judgeLost(session, 10)
   await stores.attempts.ended([fence])
   await stores.timers.peek([0], { horizonMs: 0, perPartition: 10, limit: 10 })
-  await stores.timers.promote([{ id, handoff: null }])
-  await stores.timers.expire([id])
+  await stores.timers.promote([{ id, handoff: null, epoch: 1 }])
+  await stores.timers.expire([{ id, epoch: 1 }])
   const purge = { cutoff: '-infinity', actor: 'x', after: purgeStart, limit: 10 }
   await stores.purges.batch('default', purge)
   await stores.sessions.beat([{ session, lagMs: null, rssBytes: null }])
@@ -215,7 +218,7 @@ function wholeReads(plan: string): string[] {
   const lines = plan.split('\n')
   return lines.filter((line, index) => {
     const scan = /(Seq|Index|Index Only|Bitmap Heap) Scan.* on (\w+)/.exec(line)
-    if (!scan || /^(store_marks|queues)$/.test(scan[2] ?? '')) return false
+    if (!scan || /^(store_marks|queues|nodes|partitions)$/.test(scan[2] ?? '')) return false
     // as many as workers live now
     if (line.includes('worker_sessions_live')) return false
     if (lines[index - 1]?.trim().endsWith('Limit')) return false

@@ -59,7 +59,7 @@ test('retention counts from the end, not from the submission', async () => {
   const late = await node.intake.submit(newTask({ queue: 'late', delayMs: 40 * dayMs }))
   await store.advance(40)
   await store.retain()
-  await node.stores.timers.promote([{ id: late.id, handoff: null }])
+  await node.stores.timers.promote([{ id: late.id, handoff: null, epoch: 1 }])
   const life = await claimLife(node, { id: late.id, queue: 'late' })
   await say(node, life, words.succeed)
   await store.advance(29)
