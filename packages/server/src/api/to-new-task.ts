@@ -34,6 +34,7 @@ export function toNewTask(body: SubmitTaskBody, texts: SubmissionTexts): NewTask
   const idempotencyKey = body.idempotency_key ?? texts.idempotencyKey ?? null
   return {
     tenant: tenantOf(body, texts.tenant),
+    boundTo: texts.tenant,
     taskType: body.task_type,
     queue: body.queue ?? defaultQueue,
     priority: priorityCode(body.priority ?? 'medium'),

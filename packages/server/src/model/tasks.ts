@@ -1,4 +1,4 @@
-import type { Backoff, Jitter, Priority, TaskStatus, Uuid } from '@duly/domain'
+import type { Backoff, Jitter, Priority, TaskStatus, TenantScope, Uuid } from '@duly/domain'
 
 /** JSON as text, exactly as the client wrote it: validated once, stored and given out without being parsed again. */
 export type JsonText = string
@@ -12,6 +12,8 @@ export interface Actor {
 /** A validated submission with all defaults applied; what intake commits. */
 export interface NewTask {
   readonly tenant: string
+  /** What the caller's key is bound to, if it is: names that the task brings into being count as that tenant's. */
+  readonly boundTo?: TenantScope
   readonly taskType: string
   readonly queue: string
   readonly priority: Priority

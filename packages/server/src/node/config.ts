@@ -22,6 +22,8 @@ export interface ServerConfig {
   readonly generalConnections: number
   readonly statementTimeoutMs: number
   readonly payloadMaxBytes: number
+  /** Queues, and task types, that keys bound to one tenant may bring along. */
+  readonly tenantNamesMax: number
   /** Days that finished tasks are kept. */
   readonly retentionDays: number
   readonly drainMs: number
@@ -72,6 +74,7 @@ export function resolveConfig(given: ConfigSources): ServerConfig {
     generalConnections: Number(read('generalConnections')),
     statementTimeoutMs: seconds('statementTimeoutSeconds'),
     payloadMaxBytes: Number(read('payloadMaxBytes')),
+    tenantNamesMax: Number(read('tenantNamesMax')),
     retentionDays: Number(read('retentionDays')),
     drainMs: seconds('drainSeconds'),
     drainDelayMs: seconds('drainDelaySeconds'),
@@ -150,6 +153,7 @@ export function describeConfig(config: ServerConfig): Record<string, string> {
     generalConnections: config.generalConnections,
     statementTimeoutSeconds: config.statementTimeoutMs / 1_000,
     payloadMaxBytes: config.payloadMaxBytes,
+    tenantNamesMax: config.tenantNamesMax,
     retentionDays: config.retentionDays,
     drainSeconds: config.drainMs / 1_000,
     drainDelaySeconds: config.drainDelayMs / 1_000,

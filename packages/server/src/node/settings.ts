@@ -1,3 +1,5 @@
+import { limits } from '@duly/domain'
+
 /** How a setting is read and checked. */
 export type SettingKind =
   | { readonly type: 'text' }
@@ -104,6 +106,12 @@ export const settings = {
     kind: { type: 'integer', min: 1_024, max: 16_777_216 },
     default: '1048576',
     doc: 'Largest payload, and largest result.',
+  },
+  tenantNamesMax: {
+    env: 'DULY_TENANT_NAMES_MAX',
+    kind: { type: 'integer', min: 1, max: limits.queuesMaxCount },
+    default: '1000',
+    doc: 'Names of queues, and as many of task types, that keys bound to one tenant may bring into being: names last, and a deployment has 10,000 of each.',
   },
   retentionDays: {
     env: 'DULY_RETENTION_DAYS',

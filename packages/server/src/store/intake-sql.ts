@@ -175,7 +175,10 @@ left join lateral (select u.status from outcomes u where u.id = i.id limit 1) u 
 left join lateral (select o.status from open_tasks o where o.id = i.id limit 1) o on true`,
 }
 
-/** New names come into being if all of them fit below the limit of their kind. */
+/**
+ * New names come into being if all of them fit below the limit of their kind, $3, and below the share of the tenant that brings them:
+ * $5 for $4, no share for null. At the very limit as many more may slip in as statements of this kind run at once.
+ */
 export const registerNames: Statement = {
   name: 'register_names',
   text: `
@@ -186,12 +189,16 @@ new_types as materialized (
   select i.name from unnest($2::text[]) as i (name) where not exists (select 1 from task_types t where t.name = i.name)
 ),
 q as (
-  insert into queues (name) select n.name from new_queues n
+  insert into queues (name, brought_by) select n.name, $4::text from new_queues n
   where (select count(*) from queues) + (select count(*) from new_queues) <= $3::integer
+    and ($4::text is null or $5::integer >=
+      (select count(*) from queues b where b.brought_by = $4::text) + (select count(*) from new_queues))
   order by n.name on conflict do nothing
 )
-insert into task_types (name) select n.name from new_types n
+insert into task_types (name, brought_by) select n.name, $4::text from new_types n
 where (select count(*) from task_types) + (select count(*) from new_types) <= $3::integer
+  and ($4::text is null or $5::integer >=
+    (select count(*) from task_types b where b.brought_by = $4::text) + (select count(*) from new_types))
 order by n.name on conflict do nothing`,
 }
 

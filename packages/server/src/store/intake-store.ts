@@ -1,4 +1,4 @@
-import type { Uuid } from '@duly/domain'
+import type { TenantScope, Uuid } from '@duly/domain'
 import type { NewTask, Submitted } from '../model.js'
 import type { Connection, Database } from './database.js'
 import {
@@ -39,6 +39,16 @@ export interface KeyHolder {
   readonly key: string
   readonly taskId: Uuid
   readonly requestHash: Buffer
+}
+
+/** How many names of a kind there may be. */
+export interface NameBounds {
+  /** In the whole deployment. */
+  readonly limit: number
+  /** Who brings them; null: a caller that is bound to no tenant and takes no share. */
+  readonly tenant: TenantScope
+  /** That one tenant may have brought along. */
+  readonly share: number
 }
 
 /** What intake asks of the store. */
@@ -91,14 +101,14 @@ export class IntakeStore {
     return (await client.query<Omit<Submitted, 'replayed'>>({ ...readStanding, values })).rows
   }
 
-  /** Makes queues and task types exist, all of a kind or none, up to `limit` of each; answers those asked for that exist. */
+  /** Makes queues and task types exist, all of a kind or none, within the bounds; answers those asked for that exist. */
   async registerNames(
     queues: readonly string[],
     types: readonly string[],
-    limit: number,
+    { limit, tenant, share }: NameBounds,
   ): Promise<{ queues: string[]; types: string[] }> {
     const names = [textArray(queues), textArray(types)]
-    await this.#database.query(registerNames, [...names, limit])
+    await this.#database.query(registerNames, [...names, limit, tenant, share])
     const [row] = await this.#database.query<{ queues: string[]; types: string[] }>(knownNames, names)
     return row ?? { queues: [], types: [] }
   }

@@ -26,7 +26,7 @@ export interface TasksOptions {
   readonly lists: ListStore
   readonly waiters: Waiters
   /** Makes a queue exist; rejects with `unprocessable` when the deployment has as many as it may. */
-  readonly ensureQueue: (queue: string) => Promise<void>
+  readonly ensureQueue: (queue: string, tenant: TenantScope) => Promise<void>
   readonly onEdited: (task: EditedTask) => void
   readonly onReady: (lane: Lane) => void
   /** Cancelled while it waited. */
@@ -101,7 +101,7 @@ export class Tasks {
       if (!standing) throw notFound()
       if (!allowedFrom(transition).includes(standing.status)) throw wrongState(transition, standing.status)
       // only for a task that is there: a refused edit leaves no queue behind
-      if (queue !== undefined) await this.#options.ensureQueue(queue)
+      if (queue !== undefined) await this.#options.ensureQueue(queue, tenant)
       const edited = await edits.edit(id, tenant, { edit: change.edit, actor: actorName(change.actor) })
       if (!edited) continue
       this.#options.onEdited(edited)

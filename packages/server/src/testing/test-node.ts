@@ -31,6 +31,7 @@ export interface TestNodeOptions {
   readonly through?: string
   readonly maxCrashes?: number
   readonly maxNames?: number
+  readonly nameShare?: number
   readonly reserve?: (task: NewTask) => Reservation | null
   readonly clock?: Clock
   /** Silent if absent. */
@@ -108,7 +109,7 @@ export class TestNode {
       onLost: () => {},
       onTimedOut: () => {},
     })
-    const names = new Names(stores.intake, { limit: options.maxNames ?? 10_000 })
+    const names = new Names(stores.intake, { limit: options.maxNames ?? 10_000, share: options.nameShare ?? 1_000 })
     this.intake = new Intake({
       ...{ minter, partitions, clock, groupSlots: stores.groupSlots, batchSlots: stores.batchSlots },
       committer: new Committer({ database: this.database, store: stores.intake, chunkRows: 500, chunkBytes: 8 << 20 }),
@@ -118,7 +119,7 @@ export class TestNode {
     })
     this.tasks = new Tasks({
       ...{ store: stores.tasks, edits: stores.edits, lists: stores.lists, waiters: this.waiters, onReady: () => {} },
-      ensureQueue: (queue) => names.ensureQueue(queue),
+      ensureQueue: (queue, tenant) => names.ensureQueue(queue, tenant),
       onEdited: (task) => void this.edited.push(task),
       onCancelled: ({ id }) => this.waiters.finished([id]),
       onCancelRequested: (session) => void this.toldToCancel.push(session),

@@ -22,6 +22,7 @@ describe('POST /tasks', () => {
     expect(api.services.submitted).toEqual([
       {
         tenant: 'default',
+        boundTo: null,
         taskType: 'send_email',
         queue: 'default',
         priority: 2,

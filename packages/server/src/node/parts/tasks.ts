@@ -18,8 +18,8 @@ export interface TaskParts {
 
 /** What takes tasks in and answers questions about them. */
 export function makeTasks(ground: Ground, parts: TaskParts) {
-  const { stores, recorder, clock, storeNowMs } = ground
-  const names = new Names(stores.intake, { limit: limits.queuesMaxCount })
+  const { config, stores, recorder, clock, storeNowMs } = ground
+  const names = new Names(stores.intake, { limit: limits.queuesMaxCount, share: config.tenantNamesMax })
   return {
     intake: makeIntake(ground, names, parts),
     tasks: makeTaskService(ground, names, parts),
@@ -51,7 +51,7 @@ function makeTaskService({ stores, waiters }: Ground, names: Names, parts: TaskP
     edits: stores.edits,
     lists: stores.lists,
     waiters,
-    ensureQueue: (queue) => names.ensureQueue(queue),
+    ensureQueue: (queue, tenant) => names.ensureQueue(queue, tenant),
     onEdited: observers.edited,
     onReady: observers.ready,
     onCancelled: (task) => observers.cancelled([task]),
