@@ -78,7 +78,8 @@ const Received = Type.Integer({
 const Slots = Type.Integer({
   minimum: 0,
   maximum: limits.pollMaxSlots,
-  description: 'How many tasks it can take now. 0 only acknowledges.',
+  description:
+    'How many tasks it can take now. 0 only acknowledges. More than it registered count as what it registered.',
 })
 const LeaseText = Type.String({ minLength: 1, maxLength: 64, description: 'The fence of the attempt, opaque.' })
 

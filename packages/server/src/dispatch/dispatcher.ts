@@ -61,7 +61,7 @@ export class Dispatcher {
 
   /**
    * Waits for tasks for the session, at most `waitMs` and no longer than `until`; what was not acknowledged comes first. A
-   * poll that does not wait still gets one claim.
+   * poll that does not wait still gets one claim, and none gets more than the slots that the session registered.
    */
   async poll(
     state: SessionState,
@@ -72,12 +72,14 @@ export class Dispatcher {
     this.#options.sessions.acknowledge(state, request.received)
     if (request.received < state.grants.highestSent || this.#isStale(state)) await this.repeat(state, request.received)
     const isQuick = request.waitMs <= 0
-    if (isQuick && request.slots > 0) await this.#lookout.know(state.profile.queues)
+    // a worker that says wrong what it can take must not gather what others could run
+    const slots = Math.min(request.slots, state.row.slots)
+    if (isQuick && slots > 0) await this.#lookout.know(state.profile.queues)
     return new Promise((resolve) => {
       let timer: NodeJS.Timeout | undefined
       const poll: OpenPoll = {
-        slots: request.slots,
-        hurry: request.slots === 0,
+        slots,
+        hurry: slots === 0,
         answer: (tasks) => {
           clearTimeout(timer)
           signal.removeEventListener('abort', gone)

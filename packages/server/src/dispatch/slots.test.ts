@@ -55,6 +55,18 @@ describe('on the real stack', () => {
     return row?.n ?? 0
   }
 
+  it.each([0, 0.5])(
+    'a poll that asks for more than its session registered gets no more, waiting %d s',
+    async (wait) => {
+      const queue = `more${wait}`
+      for (let count = 0; count < 6; count++) await node.api.submit({ queue })
+      const worker = await node.api.worker({ queues: [queue], slots: 2 })
+      const tasks = await worker.poll(500, { wait })
+      expect(tasks).toHaveLength(2)
+      expect(await held(queue)).toBe(2)
+    },
+  )
+
   const step = fc.record({
     /** Part of the free slots that the poll asks for. */
     ask: fc.double({ min: 0, max: 1, noNaN: true }),

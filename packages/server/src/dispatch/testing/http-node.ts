@@ -121,7 +121,7 @@ export class Api {
   }
 
   async worker(options: WorkerOptions = {}): Promise<RawWorker> {
-    const { queues = ['default'], taskTypes = ['work'], slots = 10, heartbeatSeconds } = options
+    const { queues = ['default'], taskTypes = ['work'], slots = 100, heartbeatSeconds } = options
     const heartbeat = heartbeatSeconds === undefined ? {} : { heartbeat_seconds: heartbeatSeconds }
     const registration = { name: 'raw', queues, task_types: taskTypes, slots, ...heartbeat }
     const answer = await this.call<{ worker_id: string }>('POST', '/workers', registration)
