@@ -3,7 +3,7 @@ import { Status } from './common.js'
 import { Worker, WorkerList } from './fleet.js'
 import * as keys from './keys.js'
 import { Problem } from './problems.js'
-import { PurgedQueue, Queue, QueueList } from './queues.js'
+import { PausedQueue, PurgedQueue, Queue, QueueList } from './queues.js'
 import { Figures, NamedFigures, Stats } from './stats.js'
 import * as lists from './task-lists.js'
 import * as tasks from './tasks.js'
@@ -30,6 +30,7 @@ export const components: Readonly<Record<string, TSchema>> = {
   Status,
   Queue,
   QueueList,
+  PausedQueue,
   PurgedQueue,
   RegisterWorker: workers.RegisterWorker,
   Worker,

@@ -12,6 +12,11 @@ export const Queue = closed({
 })
 export type QueueBody = Static<typeof Queue>
 
+export const PausedQueue = closed({
+  ...Queue.properties,
+  created: Type.Boolean({ description: 'There was no queue of this name: it is new. Look whether it is a slip.' }),
+})
+
 export const QueueList = list(Queue)
 
 export const QueueParams = closed({
@@ -24,9 +29,11 @@ export const PurgedQueue = closed({
   cancelled: Type.Integer({ minimum: 0, description: 'Tasks that this call cancelled.' }),
   remaining: Type.Integer({
     minimum: 0,
-    description: 'PENDING tasks in the queue now, those that came meanwhile too.',
+    description:
+      'PENDING tasks in the queue now. Those that came since the call began are among them, so that it may be above 0 when `complete` is true.',
   }),
   complete: Type.Boolean({
-    description: 'Nothing is left of what was PENDING when the call began, but what a claim held. False: call again.',
+    description:
+      'Nothing is left of what was PENDING when the call began, but what a claim held: the purge is done, whatever `remaining` says. False: call again.',
   }),
 })

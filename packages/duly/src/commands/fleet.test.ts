@@ -20,9 +20,13 @@ describe('duly queue', () => {
   it('lists, shows, pauses and resumes', async () => {
     expect((await run('queue', 'list')).out).toMatch(/No queue yet/)
     expect((await run('queue', 'get', 'a/b:c')).code).toBe(4)
+    const slip = await run('queue', 'pause', 'a/b:d')
+    expect([slip.code, slip.err]).toEqual([0, expect.stringContaining('there was no queue a/b:d before')])
+    expect(await json('queue', 'pause', 'a/b:d')).toMatchObject({ created: false })
+    expect((await run('queue', 'resume', 'a/b:e')).code).toBe(4)
     expect((await run('queue', 'pause', 'a/b:c')).out).toMatch(/^queue +a\/b:c\nstate +paused/)
     await node.api.submit({ queue: 'a/b:c', priority: 'high', metadata: { tenant_id: 'acme' } })
-    expect((await run('queue', 'list')).out).toMatch(/\na\/b:c +paused +1 +1 +0 +0 +0 +0 s\n/)
+    expect((await run('queue', 'list')).out).toMatch(/\na\/b:c +paused +1 +1 +0 +0 +0 +\d+ s\n/)
     expect((await run('queue', 'get', 'a/b:c')).out).toMatch(/TENANT +WAITING\nacme +1\n/)
     expect(await json('queue', 'resume', 'a/b:c')).toMatchObject({
       name: 'a/b:c',

@@ -24,6 +24,9 @@ function queueCommand(context: Context, { name, summary }: QueueCall): Command {
     .action(async (queue: string, options: ClientOptions) => {
       const record = await withClient(options, (duly) => duly.queues[name](queue))
       print(context, options, record, renderQueue)
+      if ('created' in record && record.created) {
+        context.terminal.err(`note: there was no queue ${queue} before; if the name is a slip, pause the right one\n`)
+      }
     })
 }
 

@@ -1,6 +1,6 @@
 import type { HttpClient } from './http.js'
 import { everyPage } from './pages.js'
-import type { PurgeSummary, QueueRecord } from './records.js'
+import type { PausedQueue, PurgeSummary, QueueRecord } from './records.js'
 import { fromWire } from './wire.js'
 
 /** `duly.queues`: what waits where, and the operator's calls. */
@@ -24,13 +24,16 @@ export class Queues {
 
   /**
    * Starts nothing more from the queue, on any node. What runs goes on; tasks are still taken, and wait. A queue that does not exist
-   * yet comes into being. Repeating it changes nothing.
+   * yet comes into being, and `created` says so. Repeating it changes nothing.
    */
-  async pause(name: string): Promise<QueueRecord> {
-    return fromWire(await this.#post(name, 'pause')) as QueueRecord
+  async pause(name: string): Promise<PausedQueue> {
+    return fromWire(await this.#post(name, 'pause')) as PausedQueue
   }
 
-  /** Starts its tasks again. Repeating it changes nothing. */
+  /**
+   * Starts its tasks again. Repeating it changes nothing.
+   * @throws DulyApiError `not_found`
+   */
   async resume(name: string): Promise<QueueRecord> {
     return fromWire(await this.#post(name, 'resume')) as QueueRecord
   }

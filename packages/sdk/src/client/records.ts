@@ -133,6 +133,12 @@ export interface QueueRecord {
   readonly oldestReadyAt: Date | null
 }
 
+/** A queue that was paused, and whether it came into being by that. */
+export interface PausedQueue extends QueueRecord {
+  /** There was no queue of this name: look whether it is a slip. */
+  readonly created: boolean
+}
+
 /** Seconds; what is below a millisecond counts as one. */
 export interface Quantiles {
   readonly p50: number
@@ -210,7 +216,7 @@ export interface WorkerRecord {
 /** What a purge did. */
 export interface PurgeSummary {
   readonly cancelled: number
-  /** PENDING tasks that are left: others held them, or they came meanwhile. */
+  /** PENDING tasks that are there now: they came meanwhile, or a claim held them. What waited when the purge began is done. */
   readonly remaining: number
 }
 

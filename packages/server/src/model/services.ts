@@ -54,7 +54,7 @@ export interface Services {
     list(tenant: TenantScope, page: PageRequest): Promise<Page<QueueRecord>>
     get(name: string, tenant: TenantScope): Promise<QueueRecord>
     /** Makes the queue if it does not exist. */
-    pause(name: string, actor: Actor): Promise<QueueRecord>
+    pause(name: string, actor: Actor): Promise<QueueRecord & { readonly isNew: boolean }>
     resume(name: string, actor: Actor): Promise<QueueRecord>
     purge(name: string, actor: Actor): Promise<PurgeResult>
   }

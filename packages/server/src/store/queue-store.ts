@@ -42,14 +42,14 @@ select q.name, q.paused,
 from page q order by q.name`,
 }
 
-/** A queue that does not exist comes into being, paused, while there are fewer than $2. */
+/** A queue that does not exist comes into being, paused, while there are fewer than $2. A row that was there has been locked: xmax tells. */
 const pause: Statement = {
   name: 'pause_queue',
   text: `
 insert into queues (name, paused)
 select $1, true where exists (select from queues q where q.name = $1) or (select count(*) from queues) < $2::integer
 on conflict (name) do update set paused = true
-returning name`,
+returning xmax = 0 as created`,
 }
 
 const resume: Statement = {
@@ -82,9 +82,9 @@ export class QueueStore {
     return queue ?? null
   }
 
-  /** False: there is no such queue, and no room for another beside the `limit` that there are. */
-  async pause(name: string, limit: number): Promise<boolean> {
-    return (await this.#database.query(pause, [name, limit])).length > 0
+  /** Whether the queue is new; null: there is no such queue, and no room for another beside the `limit` that there are. */
+  async pause(name: string, limit: number): Promise<boolean | null> {
+    return (await this.#database.query<{ created: boolean }>(pause, [name, limit]))[0]?.created ?? null
   }
 
   /** False: there is no such queue. */

@@ -41,8 +41,8 @@ describe('queues of a store', () => {
 
   it('comes into being when it is paused before its first use, within the limit', async () => {
     const queues = queuesOf({ limit: 1 })
-    expect(await queues.pause('a', actor)).toMatchObject({ name: 'a', paused: true, depth: 0 })
-    expect(await queues.pause('a', actor)).toMatchObject({ paused: true })
+    expect(await queues.pause('a', actor)).toMatchObject({ name: 'a', paused: true, depth: 0, isNew: true })
+    expect(await queues.pause('a', actor)).toMatchObject({ paused: true, isNew: false })
     await expect(queues.pause('b', actor)).rejects.toMatchObject({ code: 'unprocessable' })
     expect(await queues.resume('a', actor)).toMatchObject({ paused: false })
     expect(await queues.resume('a', actor)).toMatchObject({ paused: false })

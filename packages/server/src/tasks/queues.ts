@@ -42,13 +42,17 @@ export class Queues {
     return queue
   }
 
-  /** Nothing is started from it any more, on any node: each claim and hand-off tests it in its own statement. */
-  async pause(name: string, actor: Actor): Promise<QueueRecord> {
+  /**
+   * Nothing is started from it any more, on any node: each claim and hand-off tests it in its own statement. It may be paused before its
+   * first use; that it is new is told, for it may be a slip.
+   */
+  async pause(name: string, actor: Actor): Promise<QueueRecord & { readonly isNew: boolean }> {
     const { store, limit } = this.#options
-    if (!(await store.pause(name, limit))) {
+    const isNew = await store.pause(name, limit)
+    if (isNew === null) {
       throw new DulyError('unprocessable', `The queue ${name} is new, and the deployment has its ${limit} already.`)
     }
-    return this.#switched(name, actor, 'paused')
+    return { ...(await this.#switched(name, actor, 'paused')), isNew }
   }
 
   async resume(name: string, actor: Actor): Promise<QueueRecord> {

@@ -26,18 +26,19 @@ export function registerQueues(app: FastifyInstance, context: ApiContext): void 
 /** What touches everybody whose tasks are in the queue. */
 function registerActions(app: FastifyInstance, context: ApiContext): void {
   const { queues } = context.services
-  for (const [operation, act] of [
-    ['pauseQueue', queues.pause],
-    ['resumeQueue', queues.resume],
-  ] as const) {
-    mount(app, context, operation, {
-      handle: async (input) => {
-        requireUnbound(input.caller)
-        const queue = await act.call(queues, input.params.queue_name, actorOf(input))
-        return { status: 200, json: writeJson(queueOf(queue)) }
-      },
-    })
-  }
+  mount(app, context, 'pauseQueue', {
+    handle: async (input) => {
+      requireUnbound(input.caller)
+      const queue = await queues.pause(input.params.queue_name, actorOf(input))
+      return { status: 200, json: writeJson({ ...queueOf(queue), created: queue.isNew }) }
+    },
+  })
+  mount(app, context, 'resumeQueue', {
+    handle: async (input) => {
+      requireUnbound(input.caller)
+      return { status: 200, json: writeJson(queueOf(await queues.resume(input.params.queue_name, actorOf(input)))) }
+    },
+  })
   mount(app, context, 'purgeQueue', {
     handle: async (input) => {
       requireUnbound(input.caller)

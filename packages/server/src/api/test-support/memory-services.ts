@@ -114,7 +114,7 @@ export class MemoryServices implements Services {
       return { items, next: names.length > limit ? (names[limit - 1] ?? null) : null }
     },
     get: async (name: string) => this.#queue(name),
-    pause: async (name: string) => this.#queue(name, true),
+    pause: async (name: string) => ({ ...this.#queue(name, true), isNew: false }),
     resume: async (name: string) => this.#queue(name),
     purge: async (name: string) => {
       this.#queue(name)
