@@ -6,7 +6,7 @@ import { Zone } from './zone.js'
 
 /**
  * Everything is compared with croner 11, whose rule `no-wildcard` is the one of Vixie cron. What it takes otherwise than we do is not
- * drawn, and told of in the last test.
+ * drawn, and told of in the last tests.
  */
 const long = process.env.DULY_LONG === '1'
 const seed = Number(process.env.DULY_SEED ?? Date.now() % 1_000_000)
@@ -161,3 +161,36 @@ describe(`fire times (seed ${seed})`, () => {
 })
 
 const show = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
+
+describe('what croner takes otherwise', () => {
+  const beforeGap = Date.UTC(2026, 2, 8, 5)
+  const secondPass = Date.UTC(2026, 10, 1, 6)
+  const newYork = 'America/New_York'
+  const theirs = (expression: string, afterMs: number) => {
+    const cron = new Cron(expression, { timezone: newYork, fixedTimeRule: 'no-wildcard', paused: true })
+    return show(cron.nextRun(new Date(afterMs))?.getTime() ?? null)
+  }
+  const ours = (expression: string, afterMs: number) => show(compileCron(expression, newYork).next(afterMs))
+
+  it('a step that has a beginning, for the mark of real time', () => {
+    expect(ours('0-59/30 2 * * *', beforeGap)).toBe('2026-03-08T07:00:00.000Z')
+    expect(theirs('0-59/30 2 * * *', beforeGap)).toBe('2026-03-09T06:00:00.000Z')
+  })
+
+  it('a star for the seconds, for the mark of real time', () => {
+    expect(ours('* 0 1 * * *', secondPass)).toBe('2026-11-02T06:00:00.000Z')
+    expect(theirs('* 0 1 * * *', secondPass)).toBe('2026-11-01T06:00:01.000Z')
+  })
+
+  it('a step without an end, which it refuses', () => {
+    expect(ours('5/20 9 * * *', beforeGap)).toBe('2026-03-08T13:05:00.000Z')
+    expect(() => theirs('5/20 9 * * *', beforeGap)).toThrow()
+  })
+
+  it('a seventh field and a plus, which we refuse', () => {
+    expect(theirs('0 0 9 * * * 2027', beforeGap)).toBe('2027-01-01T14:00:00.000Z')
+    expect(theirs('0 9 13 * +5', beforeGap)).toBe('2026-03-13T13:00:00.000Z')
+    expect(() => ours('0 0 9 * * * 2027', beforeGap)).toThrow(/7 fields/)
+    expect(() => ours('0 9 13 * +5', beforeGap)).toThrow(/not understood/)
+  })
+})
