@@ -47,11 +47,11 @@ restless as (
    limit ${shown})
   union all
   (select o.id, o.status, o.task_type, o.queue, o.attempt, null
-   from open_tasks o where o.partition = 0 and o.wake_at <= now() and o.status <> 'RUNNING' limit ${shown})
+   from open_tasks o where o.partition = 0 and o.wake_at <= now() and o.deadline_at is null limit ${shown})
 )
 select date_part('epoch', now()) * 1000 as "atMs",
   (select o.wake_at::text from open_tasks o
-   where o.partition = 0 and o.wake_at > now() and o.status <> 'RUNNING' order by o.wake_at limit 1) as next,
+   where o.partition = 0 and o.wake_at > now() and o.deadline_at is null order by o.wake_at limit 1) as next,
   (select coalesce(json_agg(json_build_object('id', r.id, 'status', r.status, 'taskType', r.task_type, 'queue', r.queue,
      'attempt', r.attempt, 'worker', r.worker) order by r.id), '[]') from restless r) as restless`,
 }

@@ -87,7 +87,9 @@ export class TimeLapse {
 
   async #promote(): Promise<void> {
     const { promoter, duties } = this.#parts.parts
-    promoter.lookSoon()
+    // until its first pulse the node leads nothing
+    if (!promoter.leads(0)) await duties.membership.pass()
+    promoter.lookFor()
     await duties.timers?.pass()
   }
 

@@ -32,6 +32,7 @@ export class Outlook {
     this.#options = options
   }
 
+  /** Told of a timer at that instant; of minus infinity: at once. */
   lookFor(atMs: number): void {
     this.#toldMs = Math.min(this.#toldMs, atMs)
   }
@@ -48,7 +49,7 @@ export class Outlook {
   /** In how many ms the next look is wanted. */
   pauseMs(nextMs: number): number {
     const sinceMs = this.#options.clock.monotonicMs() - this.#lookedAtMs
-    if (this.#isWorkedOff(nextMs)) return 0
+    if (this.#toldMs === Number.NEGATIVE_INFINITY || this.#isWorkedOff(nextMs)) return 0
     const toldMs = Math.max(gapMs - sinceMs, this.#toldMs - aheadMs - this.#options.storeNowMs())
     return Math.min(peekEveryMs - sinceMs, toldMs)
   }
