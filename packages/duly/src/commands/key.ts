@@ -72,11 +72,37 @@ function revoke(context: Context): Command {
     'duly key revoke key-01kf3v7q2n8f5w9r6x4y1z0abc',
   )
     .argument('<id>', 'id of the key')
-    .action(async (id: string, flags: KeyFlags) => {
-      await withKeys(flags, context, (keys) => keys.revoke(id))
+    .option('--yes', 'at a terminal: revoke it though it is the last one that may manage keys')
+    .action(async (id: string, flags: KeyFlags & { readonly yes?: true }) => {
+      const isLast = await withKeys(flags, context, async (keys) => {
+        const isLast = isLastAdmin(await keys.list(), id)
+        if (isLast && flags.yes !== true && context.terminal.isInteractive) throw lastAdmin(id)
+        await keys.revoke(id)
+        return isLast
+      })
+      if (isLast && !flags.json) context.terminal.err(`That was the last admin key. ${WAY_BACK}\n`)
       print(context, flags, { keyId: id, revoked: true }, () => `${id} revoked\n`)
     })
 }
+
+/** Whether, without this key, none is left that may make another for whatever tenant. Only a key of no tenant sees such keys. */
+function isLastAdmin(keys: readonly ApiKeyRecord[], id: string): boolean {
+  const admins = keys.filter((key) => {
+    const isLive = key.revokedAt === null && (key.expiresAt === null || key.expiresAt.getTime() > Date.now())
+    return isLive && key.tenantId === null && key.scopes.includes('admin')
+  })
+  return admins.length === 1 && admins[0]?.id === id
+}
+
+const WAY_BACK =
+  'Whoever has the database can make another: `duly key create --name admin --scopes admin --database-url postgres://…`'
+
+const lastAdmin = (id: string): CliError =>
+  new CliError(
+    'usage',
+    `${id} is the last live admin key: without it nobody can manage keys over the API`,
+    `Add --yes to revoke it. ${WAY_BACK}`,
+  )
 
 /** As the API names it. */
 const wireOf = ({ id, ...key }: ApiKeyRecord) => ({ keyId: id, ...key })
