@@ -54,6 +54,10 @@ it('idempotency.mjs makes one task and one payment', async () => {
   ])
 })
 
+it('lists.mjs finds what waits and brings it forward', async () => {
+  expect(await run('lists.mjs')).toEqual(Array.from({ length: 3 }, () => 'send_letter high'))
+})
+
 it('leaves no example of the guide out', () => {
   expect([...ran].sort()).toEqual(filesUnder('examples/guide', ['.mjs']).map(({ path }) => path))
 })
