@@ -10,7 +10,7 @@ import { Lookout } from './lookout.js'
 import type { Reservation } from './reservation.js'
 import { Reservations } from './reservations.js'
 import type { OpenPoll, SessionState } from './session-state.js'
-import type { Sessions } from './sessions.js'
+import { type Sessions, sessionLost } from './sessions.js'
 import { Waiting } from './waiting.js'
 
 export interface DispatcherOptions {
@@ -75,11 +75,14 @@ export class Dispatcher {
     // a worker that says wrong what it can take must not gather what others could run
     const slots = Math.min(request.slots, state.row.slots)
     if (isQuick && slots > 0) await this.#lookout.know(state.profile.queues)
+    // it may have been found dead meanwhile, and nothing would end the wait
+    if (state.isGone) throw sessionLost(state.row.id)
     return new Promise((resolve) => {
       let timer: NodeJS.Timeout | undefined
       const poll: OpenPoll = {
         slots,
-        hurry: slots === 0,
+        // the node may have closed while the store was asked
+        hurry: slots === 0 || this.#isClosed,
         answer: (tasks) => {
           clearTimeout(timer)
           signal.removeEventListener('abort', gone)
@@ -183,7 +186,8 @@ export class Dispatcher {
   /** Answers all polls and takes nothing new. */
   close(): void {
     this.#isClosed = true
-    for (const state of this.#waiting.all()) state.hurryAny()
+    // those too who wait for nothing new: all their slots are promised, or they drain
+    for (const state of this.#options.sessions.all()) state.hurryAny()
   }
 
   /** Gives back what was handed to workers who will not fetch it from this node any more. */

@@ -32,6 +32,8 @@ export class SessionState {
   #spare = 0
   /** It gets nothing more. Never taken back. */
   isDraining = false
+  /** The store said that it is dead. Never taken back. */
+  isGone = false
   /** A look for grants that this node never saw is under way. */
   isHealing = false
   /** Leases whose cancellation or loss the worker was told, and `drain`. */

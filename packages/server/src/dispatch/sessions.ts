@@ -164,6 +164,7 @@ export class Sessions {
   }
 
   forget(state: SessionState): void {
+    state.isGone = true
     this.#states.delete(state.row.id)
     this.#acknowledgements.forget(state.row.id)
     this.wake(state.row.id)
