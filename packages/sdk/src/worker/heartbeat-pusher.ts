@@ -1,6 +1,7 @@
 import { Backoff, pause } from '../backoff.js'
 import { isRefusal, isSessionLost, type WorkerApi } from './api.js'
 import type { Attempt } from './attempt.js'
+import { checkpointText } from './checkpoint-text.js'
 import { LeaseLostError } from './handler-errors.js'
 import type { Session } from './session.js'
 import type { LogLevel } from './task-context.js'
@@ -17,9 +18,6 @@ const MAX_LOG_LINES = 1_000
 
 /** Longest log line, characters. */
 const MAX_LINE_CHARS = 8_192
-
-/** Largest checkpoint, bytes of JSON. */
-const MAX_CHECKPOINT_BYTES = 262_144
 
 export interface PusherPorts {
   readonly api: WorkerApi
@@ -81,10 +79,7 @@ export class HeartbeatPusher {
 
   /** @throws RangeError when it is too large or no JSON value; LeaseLostError */
   checkpoint({ grant }: Attempt, value: unknown): Promise<void> {
-    const json = JSON.stringify(value) ?? 'null'
-    if (Buffer.byteLength(json) > MAX_CHECKPOINT_BYTES) {
-      return Promise.reject(new RangeError(`the checkpoint is larger than ${MAX_CHECKPOINT_BYTES} bytes`))
-    }
+    const json = checkpointText(value)
     if (this.#session.ended.aborted) return Promise.reject(new LeaseLostError('the session has ended'))
     return new Promise((done, failed) => {
       const older = this.#checkpoints.get(grant.lease)

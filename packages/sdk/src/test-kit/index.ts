@@ -1,0 +1,9 @@
+export type { Outcome, ReportedError } from '../worker/outcome.js'
+export {
+  type HandlerRun,
+  type LogLine,
+  type Progress,
+  type RunHandlerOptions,
+  runHandler,
+  type Submission,
+} from './run-handler.js'

@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest'
+import { defineTask, PermanentError, type StandardSchema } from '../index.js'
+import { runHandler } from './index.js'
+
+/** Takes numbers as text, gives them as numbers. */
+const numeric: StandardSchema<string, number> = {
+  '~standard': {
+    version: 1,
+    vendor: 'test',
+    validate: (value) =>
+      /^\d+$/.test(String(value)) ? { value: Number(value) } : { issues: [{ message: 'must be digits' }] },
+  },
+}
+const double = defineTask('double', { payload: numeric, result: numeric, timeout: '10s', queue: 'sums' })
+
+describe('the end of a handler is a value', () => {
+  it('a result, through both schemas and JSON', async () => {
+    const run = await runHandler(double, (n) => String(n * 2), '21')
+    expect(run.outcome).toEqual({ kind: 'succeeded', result: '"42"' })
+    expect(run.result).toBe('42')
+    expect(run.isStuck).toBe(false)
+    const dated = await runHandler('dated', () => ({ at: new Date(0), none: undefined }), null)
+    expect(dated.result).toEqual({ at: '1970-01-01T00:00:00.000Z' })
+  })
+
+  it('a payload or a result that does not fit its schema fails for good', async () => {
+    const called: unknown[] = []
+    const refused = await runHandler(double, (n) => String(called.push(n)), 'x')
+    expect(called).toEqual([])
+    expect(refused.outcome).toMatchObject({
+      kind: 'failed',
+      isRetryable: false,
+      error: { class: 'InvalidPayloadError' },
+    })
+    const unfit = await runHandler(double, () => 'y', '1')
+    expect(unfit.outcome).toMatchObject({ kind: 'failed', isRetryable: false, error: { class: 'InvalidResultError' } })
+  })
+
+  it('an error is tried again, a permanent one is not; what was thrown is there', async () => {
+    const boom = new Error('boom')
+    const failed = await runHandler('work', () => Promise.reject(boom), null)
+    expect(failed.outcome).toMatchObject({ kind: 'failed', isRetryable: true, retryAfterMs: null, isTimedOut: false })
+    expect(failed.error).toBe(boom)
+    expect(failed.result).toBeUndefined()
+    const permanent = await runHandler(
+      'work',
+      () => {
+        throw new PermanentError('no such card')
+      },
+      null,
+    )
+    expect(permanent.outcome).toMatchObject({ kind: 'failed', isRetryable: false, error: { message: 'no such card' } })
+  })
+
+  it('a delay that was asked for, and a snooze', async () => {
+    const later = await runHandler('work', (_, context) => context.retryAfter('2h'), null)
+    expect(later.outcome).toMatchObject({ kind: 'failed', isRetryable: true, retryAfterMs: 7_200_000 })
+    const snoozed = await runHandler(
+      'work',
+      (_, context) => {
+        throw context.snooze('1d')
+      },
+      null,
+    )
+    expect(snoozed.outcome).toEqual({ kind: 'snoozed', delayMs: 86_400_000 })
+  })
+
+  it('a classifier decides as in the worker', async () => {
+    const run = await runHandler(
+      'work',
+      () => {
+        throw new Error('404')
+      },
+      null,
+      { classifyError: () => 'permanent' },
+    )
+    expect(run.outcome).toMatchObject({ kind: 'failed', isRetryable: false })
+  })
+})
+
+describe('its signal', () => {
+  const untilAborted = (signal: AbortSignal): Promise<never> =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+
+  it('aborts at the time limit', async () => {
+    const run = await runHandler('work', (_, { signal }) => untilAborted(signal), null, { timeout: '20ms' })
+    expect(run.outcome).toMatchObject({ kind: 'failed', isTimedOut: true, isRetryable: true })
+  })
+
+  it('aborts when the task is cancelled, also before it began', async () => {
+    const controller = new AbortController()
+    const running = runHandler(
+      'work',
+      (_, { signal }) => {
+        queueMicrotask(() => controller.abort())
+        return untilAborted(signal)
+      },
+      null,
+      { signal: controller.signal },
+    )
+    expect((await running).outcome).toEqual({ kind: 'cancelled' })
+    const never = () => expect.unreachable('it must not start')
+    const late = await runHandler('work', never, null, { signal: AbortSignal.abort() })
+    expect(late.outcome).toEqual({ kind: 'cancelled' })
+  })
+
+  it('a handler that ignores it is told from one that obeys', async () => {
+    const run = await runHandler('work', () => new Promise(() => {}), null, { timeout: '10ms', abortGrace: '10ms' })
+    expect(run).toMatchObject({ isStuck: true, outcome: { kind: 'failed', isTimedOut: true } })
+  })
+})
+
+describe('what it does on its way', () => {
+  it('is recorded: progress, log lines, checkpoints, submissions', async () => {
+    const run = await runHandler(
+      'work',
+      async (_, context) => {
+        context.progress(50, 'half')
+        context.log('warn', 'slow')
+        expect(context.checkpoint.value).toEqual({ page: 1 })
+        await context.checkpoint.set({ page: 2 })
+        const handle = await context.submit(double, '4', { delay: '1h' })
+        await context.submit('plain')
+        return handle.id
+      },
+      null,
+      { checkpoint: { page: 1 }, metadata: { tenant_id: 'acme' }, traceparent: '00-1-2-01' },
+    )
+    const inherited = { tenant: 'acme', traceparent: '00-1-2-01' }
+    expect(run).toMatchObject({
+      result: 'task-submitted-1',
+      progress: [{ percent: 50, note: 'half' }],
+      logs: [{ level: 'warn', message: 'slow' }],
+      checkpoints: [{ page: 2 }],
+      submitted: [
+        { taskType: 'double', payload: '4', options: { ...inherited, delay: '1h' } },
+        { taskType: 'plain', payload: undefined, options: inherited },
+      ],
+    })
+  })
+
+  it('is checked as it would be: payloads, checkpoints', async () => {
+    const wrong = await runHandler('work', (_, context) => context.submit(double, 'x'), null)
+    expect(wrong.outcome).toMatchObject({ kind: 'failed', error: { class: 'InvalidPayloadError' } })
+    expect(wrong.submitted).toEqual([])
+    const large = await runHandler('work', (_, context) => context.checkpoint.set('x'.repeat(300_000)), null)
+    expect(large.outcome).toMatchObject({ error: { class: 'RangeError' } })
+    const asks = await runHandler('work', async (_, context) => (await context.submit('plain')).result(), null)
+    expect(asks.outcome).toMatchObject({ error: { message: expect.stringContaining('has no server') } })
+  })
+
+  it('it is told what the attempt is', async () => {
+    const options = { attempt: 3, taskId: 'task-7', dependencyResults: { first: 1 }, metadata: { a: 1 } }
+    const run = await runHandler(
+      double,
+      (n, context) => {
+        const { attempt, failures, taskId, idempotencyKey, queue, taskType, dependencyResults, metadata } = context
+        expect({ attempt, failures, taskId, idempotencyKey, queue, taskType, dependencyResults, metadata }).toEqual({
+          ...options,
+          ...{ failures: 2, idempotencyKey: 'task-7', queue: 'sums', taskType: 'double' },
+        })
+        expect(context.deadline.getTime() - Date.now()).toBeGreaterThan(5_000)
+        return String(n)
+      },
+      '1',
+      options,
+    )
+    expect(run.error).toBeUndefined()
+    expect(run.outcome.kind).toBe('succeeded')
+  })
+})
