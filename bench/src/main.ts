@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { benchAuth } from './auth.js'
+import { benchCron } from './cron.js'
 import type { Statement } from './database.js'
 import { type LineResult, Run } from './lines.js'
 import { type Options, parseOptions, usage } from './options.js'
@@ -27,6 +28,7 @@ export async function bench(args: readonly string[], place: Place): Promise<void
     return
   }
   if (args.includes('--auth')) return benchAuth({ rounds: 5, requests: args.includes('--small') ? 200 : 20_000 })
+  if (args.includes('--cron')) return benchCron({ rounds: 5, definitions: args.includes('--small') ? 100 : 9_000 })
   const options = parseOptions(args, resultsFolder)
   if (options.retention !== null) return benchRetention(options, options.retention)
   if (options.size !== null) {

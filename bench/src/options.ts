@@ -57,6 +57,7 @@ export const usage = `Usage: npm run bench -- [options]
   --calls <n>               of each list and each window then, default 200
   --small                   only shows that it runs: a few hundred tasks, one run, no result kept
   --auth                    only what asking for API keys costs a request; no result is kept
+  --cron                    only next times of cron expressions, ours and croner's; no result is kept
   --profile                 one run with CPU profiles; prints where the time goes
 
 Example: npm run bench -- --line single,batch --runs 5`

@@ -33,6 +33,11 @@ it('the cost of API keys is measured', async () => {
   expect(stdout).toMatch(/added +-?\d/)
 })
 
+it('next times of cron expressions are measured beside those of croner', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [script, '--cron', '--small'])
+  expect(stdout).toMatch(/ours +\d.* of 100\n +croner +\d.* of 5\n/)
+})
+
 interface SizeResult {
   readonly openTasks: number
   readonly calls: readonly {
