@@ -5,12 +5,12 @@ import type { CompiledSchedule } from './schedule.js'
 import { checkTimeZone, Zone } from './zone.js'
 
 /**
- * Definitions share few pairs of expression and zone, and an evaluator is about 1 KB: what a million different ones would take is
- * bounded, at the price of compiling anew (some 10 µs).
+ * A compiled definition takes some 300 bytes with its key: what a million different ones would take is bounded, at the price of
+ * compiling anew, some 13 µs.
  */
 const evaluators = new RecentMap<CompiledSchedule>(10_000)
 
-/** There are some 600 names of zones, each with the years that were asked for. */
+/** There are some 600 names of zones, each with the years that were asked for: 350 bytes and 0.2 ms a year. */
 const zones = new RecentMap<Zone>(1_000)
 
 /**

@@ -136,6 +136,19 @@ describe('beside a gap', () => {
   })
 })
 
+describe('in a repeated hour, a schedule in real time with few matches', () => {
+  const rare = compileCron('30 * 1 1 11 *', 'America/New_York')
+
+  it('goes on from the first pass into the second', () => {
+    expect(rare.next(Date.UTC(2026, 10, 1, 5, 59, 40))).toBe(Date.UTC(2026, 10, 1, 6, 0, 30))
+  })
+
+  it('goes back from the second pass into the first', () => {
+    expect(rare.previous(Date.UTC(2026, 10, 1, 6, 0, 10))).toBe(Date.UTC(2026, 10, 1, 5, 59, 30))
+    expect(rare.previous(Date.UTC(2026, 10, 1, 5, 0, 10))).toBe(Date.UTC(2025, 10, 1, 5, 59, 30))
+  })
+})
+
 describe('a fixed distance', () => {
   const anchorMs = Date.UTC(2026, 2, 7, 14)
   const day = parseSchedule({ kind: 'every', everyMs: 86_400_000, anchorMs })
