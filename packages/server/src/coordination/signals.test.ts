@@ -73,6 +73,19 @@ describe('signals', () => {
     expect(one.heard).toEqual([])
   })
 
+  it('of ends wait a little after another word, and leave with what is more urgent', async () => {
+    const [one, two] = [await start(), await start()]
+    one.signals.publish('finished', 'a')
+    await until('the first word', () => two.heard.length > 0)
+    one.signals.publish('finished', 'b')
+    one.signals.publish('ready', 'q')
+    await until('the second word', () => two.heard.length > 1)
+    expect(two.heard.map(({ ready, finished }) => [ready, finished])).toEqual([
+      [[], ['a']],
+      [['q'], ['b']],
+    ])
+  })
+
   it('are not sent while nobody else listens', async () => {
     const listener = await start()
     const alone = await start({ others: 0 })

@@ -49,7 +49,13 @@ const channel = 'duly'
 /** PostgreSQL takes 7,999 bytes a notification. */
 const maxPayloadBytes = 7_000
 const gatherMs = 3
-const notify: Statement = { name: 'notify', text: `select pg_notify('${channel}', $1)` }
+/** Ends are told so much later while many are: who waits for one has it by a look at the store as well. */
+const gatherEndsMs = 20
+/** A hint need not be on disk before it is sent: what it tells of is. */
+const notify: Statement = {
+  name: 'notify',
+  text: `select set_config('synchronous_commit', 'off', true), pg_notify('${channel}', $1)`,
+}
 
 /**
  * Wake-ups between nodes by LISTEN/NOTIFY. Sent apart from the transactions that they tell of (a full notification queue
@@ -66,6 +72,9 @@ export class Signals {
   #timers: number | null = null
   #freed = false
   #gathering: NodeJS.Timeout | null = null
+  /** When what is gathered leaves, and when something last left (monotonic ms). */
+  #sendsMs = 0
+  #sentMs = Number.NEGATIVE_INFINITY
   #client: pg.Client | null = null
   #stopping = new AbortController()
   #listening: Promise<void> | null = null
@@ -93,27 +102,34 @@ export class Signals {
   publish(kind: ListHint, name: string): void {
     if (this.#options.others() === 0) return
     if (this.#pending[kind].size < 1_000) this.#pending[kind].add(name)
-    this.#gather()
+    this.#gather(kind === 'finished' ? this.#sentMs + gatherEndsMs : 0)
   }
 
   /** A timer for that instant was set here, which another node may have to know of; none given: there may be some. */
   publishTimer(atMs = 0): void {
     if (this.#options.others() === 0) return
     this.#timers = Math.min(this.#timers ?? Number.POSITIVE_INFINITY, atMs)
-    this.#gather()
+    this.#gather(0)
   }
 
   publishFreed(): void {
     if (this.#options.others() === 0) return
     this.#freed = true
-    this.#gather()
+    this.#gather(0)
   }
 
-  #gather(): void {
-    this.#gathering ??= setTimeout(() => {
+  /** Sends what is gathered in some ms, and not before an instant; what may leave earlier takes the rest along. */
+  #gather(fromMs: number): void {
+    const nowMs = this.#options.clock.monotonicMs()
+    const atMs = Math.max(nowMs + gatherMs, fromMs)
+    if (this.#gathering && this.#sendsMs <= atMs) return
+    if (this.#gathering) clearTimeout(this.#gathering)
+    this.#sendsMs = atMs
+    this.#gathering = setTimeout(() => {
       this.#gathering = null
+      this.#sentMs = this.#options.clock.monotonicMs()
       void this.#send()
-    }, gatherMs)
+    }, atMs - nowMs)
   }
 
   async #send(): Promise<void> {

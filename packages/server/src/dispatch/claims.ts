@@ -20,6 +20,8 @@ export interface ClaimsOptions {
   readonly onTaken: (tasks: readonly TakenTask[], tookMs: number) => void
   /** What was promised to the session was settled. */
   readonly onSettled: (state: SessionState) => void
+  /** No claim is under way any more for this profile. */
+  readonly onEnd: (profile: Profile) => void
 }
 
 /** The most tasks of one claim. */
@@ -39,6 +41,10 @@ export class Claims {
     this.#options = options
     const { directory, clock, storeNowMs } = options
     this.#planner = new Planner({ directory, clock, storeNowMs, claimLimit })
+  }
+
+  isUnderWay(profile: Profile): boolean {
+    return this.#claiming.has(profile)
   }
 
   /** The end of the claim under way for this profile; at once when there is none. */
@@ -69,6 +75,7 @@ export class Claims {
       this.#options.log.debug({ err: error }, 'claim failed; the slow look tries again')
     } finally {
       this.#claiming.delete(profile)
+      this.#options.onEnd(profile)
     }
   }
 

@@ -1,4 +1,4 @@
-import { type Clock, DulyError, type Lane } from '@duly/domain'
+import { type Clock, DulyError } from '@duly/domain'
 import type { Logger } from 'pino'
 import type { PollRequest } from '../model.js'
 import type { ReadyQueue, TakenTask } from '../queue/port.js'
@@ -7,6 +7,7 @@ import { BetweenPolls } from './between-polls.js'
 import { Claims } from './claims.js'
 import { LaneDirectory } from './lane-directory.js'
 import { Lookout } from './lookout.js'
+import { Others, type ReadyLane } from './others.js'
 import type { Reservation } from './reservation.js'
 import { Reservations } from './reservations.js'
 import type { OpenPoll, SessionState } from './session-state.js'
@@ -21,6 +22,8 @@ export interface DispatcherOptions {
   readonly storeNowMs: () => number
   readonly log: Logger
   readonly onTaken: (tasks: readonly TakenTask[], tookMs: number) => void
+  /** Other nodes are to hear that the queue has tasks. */
+  readonly tellOthers: (queue: string) => void
   /** Gives back tasks that a worker did not fetch; answers those that another node has given it, or will. */
   readonly giveBack: (state: SessionState, tasks: readonly TakenTask[]) => Promise<readonly TakenTask[]>
 }
@@ -39,6 +42,7 @@ export class Dispatcher {
   readonly #betweenPolls: BetweenPolls
   readonly #lookout: Lookout
   readonly #claims: Claims
+  readonly #others: Others
   readonly #reservations: Reservations
   #isClosed = false
 
@@ -55,7 +59,11 @@ export class Dispatcher {
       directory: this.#directory,
       onLooked: (queues) => this.#kickQueues(queues),
     })
-    this.#claims = new Claims({ ...options, ...shared })
+    this.#others = new Others({
+      ...{ ...shared, clock, betweenPolls: this.#betweenPolls, tell: options.tellOthers },
+      isClaiming: (profile) => this.#claims.isUnderWay(profile),
+    })
+    this.#claims = new Claims({ ...options, ...shared, onEnd: (profile) => this.#others.claimed(profile) })
     this.#reservations = new Reservations({ ...shared, betweenPolls: this.#betweenPolls, onTaken: options.onTaken })
   }
 
@@ -159,14 +167,17 @@ export class Dispatcher {
     if (state.free > 0) this.#wait(state)
   }
 
-  /** Tasks became ready: the lane of each. */
-  ready(lanes: Iterable<Lane>): void {
+  /** Tasks became ready by this node's hand: the lane of each. */
+  ready(lanes: readonly ReadyLane[]): void {
     const queues = new Set<string>()
-    for (const lane of lanes) {
-      if (this.#lookout.isPaused(lane.queue)) continue
+    const marked = lanes.filter((lane) => !this.#lookout.isPaused(lane.queue))
+    for (const lane of marked) {
       this.#directory.mark(lane, 1)
       queues.add(lane.queue)
     }
+    // a queue that this node takes for paused may have been resumed elsewhere
+    if (marked.length < lanes.length) for (const { queue } of lanes) this.#options.tellOthers(queue)
+    else this.#others.ready(marked)
     this.#kickQueues(queues)
   }
 

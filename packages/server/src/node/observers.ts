@@ -2,6 +2,7 @@ import { gates, type Lane, type Uuid } from '@duly/domain'
 import type { Signals } from '../coordination/signals.js'
 import { type AttemptListener, readyLanes } from '../dispatch/attempts.js'
 import type { Dispatcher } from '../dispatch/dispatcher.js'
+import type { ReadyLane } from '../dispatch/others.js'
 import type { EndedTask } from '../model.js'
 import type { TakenTask } from '../queue/port.js'
 import type { Recorder } from '../stats/recorder.js'
@@ -101,7 +102,7 @@ export class Observers implements AttemptListener {
     this.#parts.metrics.commit(placed.length, tookMs)
     const minute = this.#parts.recorder.now()
     const byId = new Map(rows.map((row) => [row.id, row]))
-    const lanes: Lane[] = []
+    const lanes: ReadyLane[] = []
     for (const place of placed) {
       const row = byId.get(place.id)
       if (!row) continue
@@ -109,7 +110,7 @@ export class Observers implements AttemptListener {
       this.#parts.metrics.taskSubmitted(taskType, tenant)
       minute.count(row.task, 'submitted')
       if (place.status === 'PENDING') {
-        lanes.push({ queue, priority, tenant, gate: gates.none })
+        lanes.push({ queue, priority, tenant, gate: gates.none, taskType })
       } else if (place.status === 'SCHEDULED' && place.dueAtMs !== null) {
         const timer = { id: row.id, partition: row.partition, tenant, queue, taskType, priority, gate: '' }
         const mayExpire = expiresAtMs !== null
@@ -146,9 +147,8 @@ export class Observers implements AttemptListener {
     }
   }
 
-  #ready(lanes: readonly Lane[]): void {
+  #ready(lanes: readonly ReadyLane[]): void {
     if (lanes.length === 0) return
     this.#parts.dispatcher().ready(lanes)
-    for (const lane of lanes) this.#parts.signals.publish('ready', lane.queue)
   }
 }

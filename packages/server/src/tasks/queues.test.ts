@@ -170,6 +170,7 @@ describe('queues of a store', () => {
       storeNowMs: () => node.storeClock.nowMs(),
       log: pino({ level: 'silent' }),
       onTaken: () => {},
+      tellOthers: () => {},
       giveBack: async () => [],
     })
     const state = await node.worker({ queues: ['default', 'open'] })

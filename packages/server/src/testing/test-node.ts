@@ -98,7 +98,10 @@ export class TestNode {
     const { sessions, attempts, reports } = this
     const onTaken = (): void => {}
     const giveBack = async () => []
-    const parts = { queue: stores.queue, store: stores.sessions, sessions, clock, storeNowMs, log, onTaken, giveBack }
+    const parts = {
+      ...{ queue: stores.queue, store: stores.sessions, sessions, clock, storeNowMs, log, onTaken, giveBack },
+      tellOthers: (): void => {},
+    }
     const dispatcher = new Dispatcher(parts)
     const workerStores = { attemptStore: stores.attempts, store: stores.sessions }
     this.workers = new Workers({ sessions, dispatcher, reports, attempts, ...workerStores })

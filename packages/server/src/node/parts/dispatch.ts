@@ -13,7 +13,7 @@ import type { Ground } from './ground.js'
 export function makeDispatch(ground: Ground, observers: Observers, signals: Signals) {
   const { stores, clock, log, random } = ground
   const attempts = new Attempts(stores.attempts, observers)
-  const { sessions, dispatcher } = makeDispatcher(ground, observers, attempts)
+  const { sessions, dispatcher } = makeDispatcher(ground, { observers, signals, attempts })
   const reports = new Reports({ store: stores.attempts, attempts, clock, random, lanes: 1 })
   const shared = { sessions, store: stores.sessions }
   const workers = new Workers({ ...shared, dispatcher, reports, attempts, attemptStore: stores.attempts })
@@ -29,7 +29,13 @@ export function makeDispatch(ground: Ground, observers: Observers, signals: Sign
   return { sessions, dispatcher, attempts, reports, workers, fleet }
 }
 
-function makeDispatcher(ground: Ground, observers: Observers, attempts: Attempts) {
+interface Served {
+  readonly observers: Observers
+  readonly signals: Signals
+  readonly attempts: Attempts
+}
+
+function makeDispatcher(ground: Ground, { observers, signals, attempts }: Served) {
   const { config, membership, stores, clock, log, storeNowMs } = ground
   const sessions: Sessions = new Sessions({
     store: stores.sessions,
@@ -49,6 +55,7 @@ function makeDispatcher(ground: Ground, observers: Observers, attempts: Attempts
     storeNowMs,
     log,
     onTaken: observers.taken,
+    tellOthers: (queue) => signals.publish('ready', queue),
     giveBack: (state, tasks) => releaseUnfetched({ attempts, attemptStore: stores.attempts }, tasks, state.row.name),
   })
   return { sessions, dispatcher }
