@@ -8,6 +8,7 @@ import {
   timed,
   until,
 } from '../../packages/server/src/dispatch/testing/http-node.js'
+import { maxWaitingBatches } from '../../packages/server/src/intake/intake.js'
 import { startOwnPostgres } from '../support/own-postgres.js'
 
 /** A statement that waits for a lock ends after this long; a call answers within some of them. */
@@ -44,6 +45,33 @@ test('a lock that holds up the hot path: submissions are refused in time, and go
   await until('a submission is taken', async () => (await submit(api, 'locked')).status === 202)
   const [row] = await sql<{ count: number }>(`select count(*)::int from tasks where queue = 'locked'`)
   expect(row?.count).toBe(2)
+})
+
+test('more batches than a node keeps waiting: the rest is refused with Retry-After, and what was taken is there', async () => {
+  const { url, sql } = await openStore()
+  const { api } = await startHttpNode(url, { statementTimeoutSeconds: 60 })
+  await submit(api, 'full')
+  const lock = await holder(url, 'begin; lock table open_tasks in exclusive mode')
+  let refused = 0
+  const sent = Array.from({ length: maxWaitingBatches + 50 }, async () => {
+    const response = await fetch(`${api.url}/api/v1/tasks/batch`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"tasks":[{"task_type":"work","queue":"full"}]}',
+    })
+    if (response.status === 503) refused++
+    const { code } = (await response.json()) as { code?: string }
+    return { status: response.status, code, retryAfter: response.headers.get('retry-after') }
+  })
+  await until('what is too much was refused', async () => refused > 0)
+  await lock.release()
+  const answers = await Promise.all(sent)
+  const refusals = answers.filter(({ status }) => status !== 202)
+  for (const refusal of refusals) {
+    expect(refusal).toEqual({ status: 503, code: 'store_unavailable', retryAfter: expect.stringMatching(/^[1-9]\d*$/) })
+  }
+  const [row] = await sql<{ count: number }>(`select count(*)::int from tasks where queue = 'full'`)
+  expect(row?.count).toBe(1 + answers.length - refusals.length)
 })
 
 test('statements that hold all general connections stop no heartbeat and no task, and others are refused in time', async () => {

@@ -33,7 +33,7 @@ interface BatchItem {
 }
 
 /** Batches that wait for one of the batch connections; singles, and batches too, are bounded by their bytes as well (I10). */
-const maxWaitingBatches = 1_000
+export const maxWaitingBatches = 1_000
 const maxWaitingBytes = 256 * 1024 * 1024
 const maxGroupRows = 500
 const maxGroupBytes = 8 * 1024 * 1024
