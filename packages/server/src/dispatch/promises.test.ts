@@ -44,6 +44,7 @@ class Desk {
     this.dispatcher = new Dispatcher({
       ...{ queue: stores.queue, store: stores.sessions, sessions: this.sessions, clock },
       ...{ storeNowMs: () => storeClock.nowMs(), log: pino({ level: 'silent' }), onTaken: () => {} },
+      tellOthers: () => {},
       giveBack: async () => [],
     })
     current = this
