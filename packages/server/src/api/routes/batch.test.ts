@@ -73,3 +73,35 @@ describe('POST /tasks/batch', () => {
     expect(errorsOf(large)[0]).toMatch(/^tasks\[1\]\.payload: has 1048579 bytes/)
   })
 })
+
+describe('a batch of large tasks with keys', () => {
+  const batch = (extra: string) => {
+    const payload = `{${Array.from({ length: 10_000 }, (_, at) => `"${(at * 7_919) % 10_007}_${at}":"${'x'.repeat(20)}"`).join()}}`
+    const tasks = Array.from(
+      { length: 8 },
+      (_, at) => `{"task_type":"a"${extra.replace('$', String(at))},"payload":${payload}}`,
+    )
+    return `{"tasks":[${tasks.join()}]}`
+  }
+
+  /** How often others got their turn while the batch was judged. */
+  async function turnsDuring(body: string): Promise<number> {
+    const api = testApi()
+    let turns = 0
+    let isDone = false
+    const count = (): void => {
+      if (isDone) return
+      turns++
+      setImmediate(count)
+    }
+    setImmediate(count)
+    expect((await api.post('/api/v1/tasks/batch', body)).status).toBe(202)
+    isDone = true
+    return turns
+  }
+
+  it('lets others have their turn while it is hashed', async () => {
+    const unkeyed = await turnsDuring(batch(''))
+    expect(await turnsDuring(batch(',"idempotency_key":"k$"'))).toBeGreaterThanOrEqual(unkeyed + 6)
+  })
+})
