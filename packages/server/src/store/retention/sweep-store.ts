@@ -95,6 +95,17 @@ gone as (delete from worker_sessions s using past p where s.id = p.id returning 
 select count(*)::integer as removed from gone`,
 }
 
+/** API keys that were revoked so long ago that no finished task is left that one of them could have touched. */
+const sweepRevoked = {
+  name: 'retention_sweep_api_keys',
+  text: `
+with past as (
+  select k.id from api_keys k where k.revoked_at < $1::timestamptz limit $2 for update skip locked
+),
+gone as (delete from api_keys k using past p where k.id = p.id returning 1)
+select count(*)::integer as removed from gone`,
+}
+
 /**
  * Counters of lanes in which nothing waits. Any rows that sum up to zero may go: the sum stays what it was, and a writer that
  * waits for one of them writes it anew. Rows that others hold are skipped, so nobody is waited for.
@@ -172,6 +183,10 @@ export class SweepStore {
 
   async sessions(limit: number): Promise<number> {
     return (await this.#step(sweepSessions, [limit])).removed
+  }
+
+  async revoked(cutoff: string, limit: number): Promise<number> {
+    return (await this.#step(sweepRevoked, [cutoff, limit])).removed
   }
 
   async results(limit: number): Promise<number> {

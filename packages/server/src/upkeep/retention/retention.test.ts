@@ -155,6 +155,20 @@ test('sessions that ended a day ago go, with their grants; one that still holds 
   expect(await node.query('select 1 from session_grants where session = $1', [over.row.id])).toEqual([])
 })
 
+test('API keys go when they were revoked longer ago than tasks are kept, and no others', async () => {
+  await node.query(
+    `insert into api_keys (id, name, secret_hash, scopes, created_at, expires_at, revoked_at)
+     select gen_random_uuid(), k.name, sha256(k.name::bytea), '{read}', now() - interval '90 days',
+       now() + k.expires * interval '1 day', now() - k.revoked * interval '1 day'
+     from (values ('live', null, null), ('expired', -80, null), ('lately', null, 29), ('long ago', null, 31)) k (name, expires, revoked)`,
+  )
+  await node.query('delete from retention_marks')
+  const { removed } = await store.retain()
+  expect(removed.api_keys).toBe(1)
+  const left = await node.query<{ name: string }>('select name from api_keys order by name')
+  expect(left.map(({ name }) => name)).toEqual(['expired', 'lately', 'live'])
+})
+
 test('counters of lanes in which nothing waits go, also while others write them, and the sums stay right', async () => {
   const waiting = await node.intake.submit(newTask({ queue: 'kept' }))
   let isOver = false

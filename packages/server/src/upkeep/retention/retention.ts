@@ -126,6 +126,7 @@ export class Retention {
       { name: 'results', everyMs: 0, run: () => sweeps.results() },
       { name: 'sessions', everyMs: hourMs, run: () => sweeps.sessions() },
       { name: 'runs', everyMs: hourMs, run: () => sweeps.runs(frame) },
+      { name: 'api keys', everyMs: hourMs, run: () => sweeps.revoked(frame) },
       { name: 'records', everyMs: hourMs, run: days },
       { name: 'counters', everyMs: 20 * hourMs, run: () => sweeps.counters() },
     ]

@@ -11,7 +11,7 @@ import {
 import type { Pace } from './pace.js'
 
 /** What rows are counted as in the metrics. */
-export type SweptKind = RelatedTable | 'idempotency_keys' | 'worker_sessions' | 'counters' | 'results'
+export type SweptKind = RelatedTable | 'idempotency_keys' | 'worker_sessions' | 'api_keys' | 'counters' | 'results'
 
 export interface SweepsOptions {
   readonly sweeps: SweepStore
@@ -55,6 +55,10 @@ export class Sweeps {
 
   async sessions(): Promise<void> {
     await this.#repeat('worker_sessions', (limit) => this.#options.sweeps.sessions(limit))
+  }
+
+  async revoked({ cutoff }: Frame): Promise<void> {
+    await this.#repeat('api_keys', (limit) => this.#options.sweeps.revoked(cutoff, limit))
   }
 
   async counters(): Promise<void> {
