@@ -50,6 +50,7 @@ export const components: Readonly<Record<string, TSchema>> = {
   HeartbeatAnswer: workers.HeartbeatAnswer,
   CreateApiKey: keys.CreateApiKey,
   CreatedApiKey: keys.CreatedApiKey,
+  RevokedApiKey: keys.RevokedApiKey,
   ApiKey: keys.ApiKey,
   ApiKeyList: keys.ApiKeyList,
   Stats,

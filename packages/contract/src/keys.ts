@@ -58,3 +58,10 @@ export const CreatedApiKey = closed({
 export const ApiKeyList = list(ApiKey)
 export const ApiKeyParams = closed({ key_id: id('key') })
 export const ApiKeyQuery = closed(PageQuery)
+
+export const RevokedApiKey = closed({
+  last_admin: Type.Boolean({
+    description:
+      'It had the scope `admin` and was bound to no tenant, and no other such key is live: only whoever has the database can make the next one.',
+  }),
+})

@@ -35,7 +35,7 @@ export const keyRoutes = {
     description:
       'When the answer comes, no node takes the key any more, and calls that were held for it have ended. Revoking it again changes nothing.',
     params: keys.ApiKeyParams,
-    responses: { 204: { description: 'Revoked, now or before.' } },
+    responses: { 200: { description: 'Revoked, now or before.', schema: keys.RevokedApiKey } },
     problems: ['not_found'],
   },
 } as const satisfies ApiRouteGroup

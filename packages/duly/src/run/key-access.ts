@@ -46,7 +46,10 @@ async function withStored<T>(url: string, work: (keys: KeyCalls) => Promise<T>):
           after = page.next
         }
       },
-      revoke: (id) => stored.revoke(decodeId('key', id), null, by),
+      revoke: async (id) => {
+        const { isLastAdmin } = await stored.revoke(decodeId('key', id), null, by)
+        return { lastAdmin: isLastAdmin }
+      },
     }),
   )
 }

@@ -300,13 +300,13 @@ it('makes, lists and revokes API keys', async () => {
   const key = { key_id: 'key-1', name: 'k', scopes: ['read'], tenant_id: null, created_at: '2026-01-01T00:00:00.000Z' }
   const { duly, server } = await clientOf(({ method }) => {
     if (method === 'POST') return { status: 201, body: { ...key, secret: 'duly_x' } }
-    return method === 'GET' ? { body: { items: [key], next_cursor: null } } : { status: 204 }
+    return method === 'GET' ? { body: { items: [key], next_cursor: null } } : { body: { last_admin: true } }
   })
   const shown = { id: 'key-1', scopes: ['read'], tenantId: null, createdAt: new Date('2026-01-01T00:00:00.000Z') }
   const options = { name: 'k', scopes: ['read'], tenant: null, expiresAt: '2027-01-01T00:00:00Z' } as const
   expect(await duly.keys.create(options)).toMatchObject({ ...shown, secret: 'duly_x' })
   expect(await duly.keys.list()).toMatchObject([shown])
-  await duly.keys.revoke('key-1')
+  expect(await duly.keys.revoke('key-1')).toEqual({ lastAdmin: true })
   expect(server.calls.map(({ method, path, body }) => [method, path, body])).toEqual([
     ['POST', '/api/v1/api-keys', { name: 'k', scopes: ['read'], tenant_id: null, expires_at: '2027-01-01T00:00:00Z' }],
     ['GET', '/api/v1/api-keys?limit=500', {}],

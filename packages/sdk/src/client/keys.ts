@@ -1,6 +1,6 @@
 import type { HttpClient } from './http.js'
 import { everyPage } from './pages.js'
-import type { ApiKeyRecord, ApiKeyScope, CreatedApiKey } from './records.js'
+import type { ApiKeyRecord, ApiKeyScope, CreatedApiKey, RevokedApiKey } from './records.js'
 import { fromWire } from './wire.js'
 
 /** What a new API key shall be good for. */
@@ -40,7 +40,8 @@ export class ApiKeys {
    *
    * @throws DulyApiError `not_found`
    */
-  async revoke(id: string): Promise<void> {
-    await this.#http.call({ method: 'DELETE', path: `/api-keys/${encodeURIComponent(id)}`, repeatable: true })
+  async revoke(id: string): Promise<RevokedApiKey> {
+    const path = `/api-keys/${encodeURIComponent(id)}`
+    return fromWire((await this.#http.call({ method: 'DELETE', path, repeatable: true })).body) as RevokedApiKey
   }
 }

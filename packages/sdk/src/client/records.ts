@@ -228,6 +228,12 @@ export interface CancelReceipt {
   readonly cancelledAt: Date | null
 }
 
+/** The answer to the revocation of a key. */
+export interface RevokedApiKey {
+  /** No other live key may manage everybody's keys: only whoever has the database can make the next one. */
+  readonly lastAdmin: boolean
+}
+
 /** What a key is good for; `admin` includes the others. */
 export type ApiKeyScope = 'submit' | 'read' | 'work' | 'admin'
 

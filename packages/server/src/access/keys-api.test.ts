@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { scopes } from '@duly/domain'
+import { decodeId, scopes } from '@duly/domain'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { contractErrors } from '../api/test-support/test-api.js'
 import { type Api, openStore } from '../dispatch/testing/http-node.js'
@@ -153,6 +153,27 @@ test('a body is not waited for when the key is no good', async () => {
   const [answer] = await once(socket, 'data')
   expect(String(answer)).toMatch(/^HTTP\/1\.1 401 /)
   socket.destroy()
+})
+
+test('the last live key that may make others for everybody is told of when it is revoked', async () => {
+  const alone = await openGuarded()
+  const [first, second, bound] = [
+    await alone.key(['admin']),
+    await alone.key(['admin']),
+    await alone.key(['admin'], 'acme'),
+  ]
+  const expired = await alone.key(['admin'], null, Date.now() + 60_000)
+  await alone.sql(`update api_keys set expires_at = now() - interval '1 s' where id = $1`, [
+    decodeId('key', expired.id),
+  ])
+  const revoke = async (id: string) => {
+    const { status, body } = await alone.api(second.secret).call('DELETE', `/api-keys/${id}`)
+    expect(contractErrors('revokeApiKey', status, body)).toEqual([])
+    return body
+  }
+  expect(await revoke(bound.id)).toEqual({ last_admin: false })
+  expect(await revoke(first.id)).toEqual({ last_admin: false })
+  expect(await revoke(second.id)).toEqual({ last_admin: true })
 })
 
 test('no secret gets into the log, whatever is done with it', async () => {

@@ -45,13 +45,15 @@ export class Keys implements NonNullable<Services['keys']> {
   }
 
   /** Resolves when no node takes the key any more: the others drop it at the store's word, or have to ask within {@link trustMs}. */
-  async revoke(id: Uuid, tenant: TenantScope, actor: Actor): Promise<void> {
+  async revoke(id: Uuid, tenant: TenantScope, actor: Actor): Promise<{ readonly isLastAdmin: boolean }> {
     const { store, clock, log, onRevoked } = this.#options
     const done = await store.revoke(id, tenant)
     if (done === null) throw new DulyError('not_found', 'There is no such API key.')
     onRevoked(id)
     if (done.revoked > 0) log.info(toldOf(id, actor), 'API key revoked')
+    if (done.isLastAdmin) log.warn({ key: encodeId('key', id) }, 'no live API key is left that may make others')
     if (done.hasOthers) await clock.sleep(trustMs + marginMs)
+    return { isLastAdmin: done.isLastAdmin }
   }
 }
 

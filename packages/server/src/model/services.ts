@@ -85,7 +85,8 @@ export interface Services {
     /** Newest first; of one tenant: that tenant's. */
     list(tenant: TenantScope, page: PageRequest): Promise<Page<ApiKeyRecord>>
     /** When it resolves, no node takes the key any more. Revoking it again changes nothing. Rejects with `not_found`. */
-    revoke(id: Uuid, tenant: TenantScope, actor: Actor): Promise<void>
+    /** `isLastAdmin`: no live key is left that may manage everybody's keys. */
+    revoke(id: Uuid, tenant: TenantScope, actor: Actor): Promise<{ readonly isLastAdmin: boolean }>
   }
   readonly stats: { read(tenant: TenantScope, request: StatsRequest): Promise<StatsRecord> }
   readonly health: {

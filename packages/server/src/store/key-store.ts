@@ -27,6 +27,16 @@ export interface NewKeyRow {
   readonly expiresAtMs: number | null
 }
 
+/** What a revocation came to. */
+export interface RevokedRow {
+  /** 0: it had been revoked before. */
+  readonly revoked: number
+  /** Other nodes may not have heard of it yet. */
+  readonly hasOthers: boolean
+  /** It may manage everybody's keys, and no live key is left that may. */
+  readonly isLastAdmin: boolean
+}
+
 const ms = (column: string, name: string): string => `date_part('epoch', ${column}) * 1000 as "${name}"`
 const columns = `
   k.id, k.name, k.scopes, k.tenant, ${ms('k.created_at', 'createdAtMs')}, ${ms('k.expires_at', 'expiresAtMs')},
@@ -83,6 +93,9 @@ with gone as materialized (
 told as materialized (select pg_notify('${revocations}', g.id::text) from gone g)
 select exists (select from api_keys k where k.id = $1 and ${ofTenant('k.tenant', '$2')}) as "isThere",
   (select count(*) from told)::integer as revoked,
+  exists (select from api_keys k where k.id = $1 and k.tenant is null and 'admin' = any (k.scopes))
+    and not exists (select from api_keys o where o.id <> $1 and o.tenant is null and 'admin' = any (o.scopes)
+      and o.revoked_at is null and (o.expires_at is null or o.expires_at > now())) as "isLastAdmin",
   exists (select from nodes n where n.number is distinct from $3::integer and n.seen_at > now() - interval '60 seconds') as "hasOthers"`,
 }
 
@@ -134,13 +147,9 @@ export class KeyStore {
     return { items, next: rows.length > limit ? (items.at(-1)?.id ?? null) : null }
   }
 
-  /** Null: there is no such key. `hasOthers`: other nodes may not have heard of it yet. */
-  async revoke(
-    id: Uuid,
-    tenant: TenantScope,
-  ): Promise<{ readonly revoked: number; readonly hasOthers: boolean } | null> {
-    type RevokeRow = { isThere: boolean; revoked: number; hasOthers: boolean }
-    const [row] = await this.#database.query<RevokeRow>(revoke, [id, tenant, this.#node])
+  /** Null: there is no such key. */
+  async revoke(id: Uuid, tenant: TenantScope): Promise<RevokedRow | null> {
+    const [row] = await this.#database.query<RevokedRow & { isThere: boolean }>(revoke, [id, tenant, this.#node])
     return row?.isThere ? row : null
   }
 

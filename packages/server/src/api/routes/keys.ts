@@ -6,6 +6,7 @@ import type { ApiContext } from '../context.js'
 import { parseInstant } from '../instant.js'
 import { mount } from '../mount.js'
 import { readPage, writePage } from '../page.js'
+import { writeJson } from '../write-json.js'
 import { keyOf, writeCreatedKey } from '../write-key.js'
 
 const listName = 'api-keys'
@@ -31,8 +32,8 @@ export function registerKeys(app: FastifyInstance, context: ApiContext): void {
   })
   mount(app, context, 'revokeApiKey', {
     handle: async ({ id, ...call }) => {
-      await keys.revoke(id, call.caller.tenant, actorOf(call))
-      return { status: 204 }
+      const { isLastAdmin } = await keys.revoke(id, call.caller.tenant, actorOf(call))
+      return { status: 200, json: writeJson({ last_admin: isLastAdmin }) }
     },
   })
 }

@@ -181,7 +181,7 @@ export class MemoryServices implements Services {
       return { record, secret: `duly_${'0'.repeat(52)}` }
     },
     list: async () => ({ items: [], next: null }),
-    revoke: async () => {},
+    revoke: async () => ({ isLastAdmin: false }),
   }
 
   readonly stats = {
