@@ -1,3 +1,4 @@
+export * from './cluster.js'
 export * from './common.js'
 export * from './components.js'
 export type { Described } from './describe.js'

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '@duly/domain'
+import { clusterRoutes } from './routes/cluster.js'
 import { keyRoutes } from './routes/keys.js'
 import { queueRoutes } from './routes/queues.js'
 import type { ApiRoute, ApiRouteGroup } from './routes/route.js'
@@ -16,6 +17,7 @@ export const apiRoutes = {
   ...workerRoutes,
   ...keyRoutes,
   ...statsRoutes,
+  ...clusterRoutes,
   ...systemRoutes,
 } as const satisfies ApiRouteGroup
 

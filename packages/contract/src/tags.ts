@@ -6,6 +6,7 @@ export const apiTags: Readonly<Record<ApiRoute['tag'], string>> = {
   queues: 'What waits where.',
   workers: 'The protocol of workers: JSON over HTTP keep-alive, all batched.',
   keys: 'API keys: who may do what, and for which tenant.',
+  cluster: 'The deployment itself: nodes, and who leads what.',
   system: 'Health, metrics and this document.',
 }
 

@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { exitCode, exitCodes } from './cli/exit-codes.js'
 import { explainFailure, renderFailure } from './cli/failure.js'
 import type { Terminal } from './cli/terminal.js'
+import { cluster } from './commands/cluster.js'
 import type { Context } from './commands/command.js'
 import { config } from './commands/config.js'
 import { dev } from './commands/dev.js'
@@ -40,7 +41,16 @@ export function buildProgram(context: Context, server?: ServerModule): Command {
   const queue = group('queue', 'look at queues; pause, resume and purge them', queueCommands(context))
   const key = group('key', 'make, list and revoke API keys', keyCommands(context))
   for (const make of [dev, serve]) program.addCommand(make(context, server))
-  for (const command of [worker(context), task, queue, stats(context), key, migrate(context), config(context, server)])
+  for (const command of [
+    worker(context),
+    task,
+    queue,
+    stats(context),
+    cluster(context),
+    key,
+    migrate(context),
+    config(context, server),
+  ])
     program.addCommand(command)
   prepare(program, context.terminal)
   return program

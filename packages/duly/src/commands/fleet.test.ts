@@ -50,6 +50,19 @@ describe('duly queue', () => {
   })
 })
 
+describe('duly cluster', () => {
+  it('shows the nodes and who leads, and all partitions in --json', async () => {
+    const { code, out } = await run('cluster')
+    expect(code).toBe(0)
+    expect(out).toMatch(/^store +postgresql \d+.*, healthy, [\d.]+ ms\n/)
+    expect(out).toMatch(/\npartitions +64, \d+ led\n/)
+    expect(out).toMatch(/\nNODE +ID +ROLES .*\n0 +[0-9a-f-]{36} +api,scheduler /)
+    const record = await json('cluster')
+    expect(record).toMatchObject({ partition_count: 64, nodes: [{ number: 0, alive: true }] })
+    expect(record.partitions).toHaveLength(64)
+  })
+})
+
 describe('duly stats', () => {
   it('shows rates by name, and what waits now', async () => {
     await node.api.submitBatch(Array.from({ length: 3 }, () => ({ queue: 'counted', task_type: 'odd' })))

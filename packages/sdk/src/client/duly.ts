@@ -4,11 +4,12 @@ import { ApiKeys } from './keys.js'
 import { type DulyOptions, type ResolvedOptions, resolveOptions } from './options.js'
 import { Queues } from './queues.js'
 import type { RawJson } from './raw-json.js'
-import type { StatsRecord } from './records.js'
+import type { ClusterRecord, StatsRecord } from './records.js'
 import { readStats, type StatsOptions } from './stats.js'
 import type { AnyTask, SubmitOptions } from './submission.js'
 import type { TaskHandle } from './task-handle.js'
 import { Tasks } from './tasks.js'
+import { fromWire } from './wire.js'
 import { Workers } from './workers.js'
 
 /** The client of a Duly server. One per process is enough: it keeps its connections open and reuses them. */
@@ -44,6 +45,12 @@ export class Duly {
   /** Rates, percentiles and counts of a window, and what waits and runs now. */
   stats(options: StatsOptions = {}): Promise<StatsRecord> {
     return readStats(this.#http, options)
+  }
+
+  /** Nodes, timer partitions and their leaders, shards and adapters: it takes a key that is bound to no tenant. */
+  async cluster(): Promise<ClusterRecord> {
+    const answer = await this.#http.call({ method: 'GET', path: '/cluster', repeatable: true })
+    return fromWire(answer.body) as ClusterRecord
   }
 
   /** Ends the connections; requests under way fail. */

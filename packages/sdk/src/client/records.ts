@@ -184,6 +184,47 @@ export interface StatsRecord {
   readonly items: readonly (Figures & { readonly name: string })[]
 }
 
+/** A node of the deployment. */
+export interface ClusterNodeRecord {
+  readonly nodeId: string
+  readonly number: number
+  readonly roles: readonly string[]
+  readonly version: string
+  readonly startedAt: Date
+  readonly lastSeenAt: Date
+  /** Seen less than 6 s ago. */
+  readonly alive: boolean
+  readonly partitionsLed: number
+}
+
+/** How the deployment stands. */
+export interface ClusterRecord {
+  readonly nodes: readonly ClusterNodeRecord[]
+  readonly partitionCount: number
+  /** Each timer partition, the number of the node that leads it, and how often that has changed. */
+  readonly partitions: readonly {
+    readonly partition: number
+    readonly leader: number | null
+    readonly epoch: number
+  }[]
+  readonly shards: readonly {
+    readonly shard: number
+    readonly firstPartition: number
+    readonly lastPartition: number
+    readonly healthy: boolean
+  }[]
+  readonly adapters: {
+    readonly store: {
+      readonly kind: string
+      readonly healthy: boolean
+      readonly version: string
+      readonly latencyMs: number
+    }
+    readonly readyQueue: { readonly kind: string; readonly healthy: boolean }
+    readonly leadership: { readonly kind: string; readonly healthy: boolean }
+  }
+}
+
 /** A worker's session as operators see it. */
 export interface WorkerRecord {
   readonly workerId: string

@@ -15,6 +15,7 @@ import { registerRoles } from './plugins/roles.js'
 import { endIfUnread, registerUnreadBodies } from './plugins/unread-bodies.js'
 import { parseQuery } from './query-text.js'
 import { registerApiPage } from './routes/api-page.js'
+import { registerCluster } from './routes/cluster.js'
 import { registerFleet } from './routes/fleet.js'
 import { registerKeys } from './routes/keys.js'
 import { registerQueues } from './routes/queues.js'
@@ -74,6 +75,7 @@ export function buildApi({ services, gate, config = {}, logger, metrics }: ApiPa
     registerWorkers,
     registerKeys,
     registerStats,
+    registerCluster,
     registerSystem,
     registerApiPage,
   ])

@@ -1,4 +1,5 @@
 import type { TenantScope, Uuid } from '@duly/domain'
+import type { ClusterRecord } from './cluster.js'
 import type { ApiKeyRecord, NewApiKey } from './keys.js'
 import type { Page, PageRequest, RunRecord, TaskEdit, TaskFilters, TaskSummary } from './lists.js'
 import type { PurgeResult, QueueRecord } from './queues.js'
@@ -29,6 +30,8 @@ export interface WaitRequest {
  * is another tenant's does not exist for it, in the statement that looks, so that the answer comes in the same time.
  */
 export interface Services {
+  /** How the deployment stands, read from the store. */
+  readonly cluster: { read(): Promise<ClusterRecord> }
   readonly intake: {
     submit(task: NewTask): Promise<Submitted>
     /** All or none, in the order given. */

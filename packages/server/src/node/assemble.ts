@@ -1,6 +1,7 @@
 import { type Clock, limits, systemClock } from '@duly/domain'
 import type { FastifyInstance } from 'fastify'
 import { buildApi } from '../api/index.js'
+import { Cluster } from '../coordination/cluster.js'
 import type { Leadership } from '../coordination/leadership.js'
 import type { Gate, Services } from '../model.js'
 import { Summer } from '../stats/summer.js'
@@ -51,7 +52,8 @@ export function assemble(
   const leadership = makeLeadership(ground, { signals, promoter, watchdog, duties: () => duties })
   const { intake, tasks, queues, stats } = makeTasks(ground, { observers, signals, dispatch })
   const health = new Health(membership.database)
-  const services: Services = { intake, tasks, queues, fleet, workers, keys, stats, health }
+  const cluster = new Cluster({ store: stores.cluster, clock })
+  const services: Services = { intake, tasks, queues, fleet, workers, keys, stats, cluster, health }
   const api = makeApi(ground, services, config.open ? null : ring)
   const duties = makeDuties(
     dutyParts(ground, { sessions, dispatcher, promoter, leadership, watchdog, retention, keyUses }),

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Uuid } from '@duly/domain'
 import { PostgresReadyQueue } from '../queue/postgres/ready-queue.js'
 import { AttemptStore } from '../store/attempt-store.js'
+import { ClusterStore } from '../store/cluster-store.js'
 import type { Database } from '../store/database.js'
 import { EditStore } from '../store/edit-store.js'
 import { FleetStore } from '../store/fleet-store.js'
@@ -57,6 +58,7 @@ export function makeStores(database: Database, options: { nodeNumber: number; gr
     keys: new KeyStore(database, options.nodeNumber),
     watch: new WatchStore(database),
     leaders: new LeaderStore(database),
+    cluster: new ClusterStore(database),
     groupSlots: writerSlots.groups.map(slot),
     batchSlots: writerSlots.batches.map(slot),
   }

@@ -184,6 +184,10 @@ export class MemoryServices implements Services {
     revoke: async () => ({ isLastAdmin: false }),
   }
 
+  readonly cluster = {
+    read: async () => ({ nodes: [], partitions: [], storeVersion: '18.0', storeLatencyMs: 0.5 }),
+  }
+
   readonly stats = {
     read: async (_tenant: TenantScope, { windowMs, by }: StatsRequest) => {
       this.#failIfTold()

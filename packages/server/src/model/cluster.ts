@@ -1,0 +1,28 @@
+import type { Uuid } from '@duly/domain'
+
+/** A node of the deployment as operators see it. */
+export interface ClusterNode {
+  readonly id: Uuid
+  readonly number: number
+  readonly roles: readonly string[]
+  readonly version: string
+  readonly startedAtMs: number
+  readonly seenAtMs: number
+  readonly isAlive: boolean
+  readonly partitionsLed: number
+}
+
+/** A timer partition; the leader by its node's number. */
+export interface ClusterPartition {
+  readonly partition: number
+  readonly leader: number | null
+  readonly epoch: number
+}
+
+/** How a deployment stands. */
+export interface ClusterRecord {
+  readonly nodes: readonly ClusterNode[]
+  readonly partitions: readonly ClusterPartition[]
+  readonly storeVersion: string
+  readonly storeLatencyMs: number
+}
