@@ -115,6 +115,14 @@ function compiled(expression: string, zone: string) {
   }
 }
 
+/** The end of a gap that is a midnight: croner loses what falls into such a gap, see below. */
+function isGapToMidnight(name: string, instantMs: number | null): boolean {
+  if (instantMs === null) return false
+  const { startMs, offsetMs } = new Zone(name).at(instantMs)
+  const isMidnight = (instantMs + offsetMs) % 86_400_000 === 0
+  return isMidnight && startMs === instantMs && new Zone(name).at(startMs - 1).offsetMs < offsetMs
+}
+
 const parameters = (runs: number) => ({ seed, numRuns: long ? runs * 20 : runs })
 
 describe(`fire times (seed ${seed})`, () => {
@@ -130,6 +138,7 @@ describe(`fire times (seed ${seed})`, () => {
         let at: number | null = startMs
         for (let step = 0; step < 3 && at !== null; step++) {
           const next: number | null = ours.next(at)
+          if (isGapToMidnight(zone, next)) return
           expect(show(next)).toBe(show(theirs(at)))
           at = next
         }
@@ -180,6 +189,15 @@ describe('what croner takes otherwise', () => {
   it('a star for the seconds, for the mark of real time', () => {
     expect(ours('* 0 1 * * *', secondPass)).toBe('2026-11-02T06:00:00.000Z')
     expect(theirs('* 0 1 * * *', secondPass)).toBe('2026-11-01T06:00:01.000Z')
+  })
+
+  it('a gap that ends at midnight, in which it loses a run', () => {
+    const options = { timezone: 'America/Scoresbysund', fixedTimeRule: 'no-wildcard', paused: true } as const
+    const noon = Date.UTC(2026, 2, 28, 12)
+    expect(show(compileCron('30 23 * * *', options.timezone).next(noon))).toBe('2026-03-29T01:00:00.000Z')
+    expect(show(new Cron('30 23 * * *', options).nextRun(new Date(noon))?.getTime() ?? null)).toBe(
+      '2026-03-30T00:30:00.000Z',
+    )
   })
 
   it('a step without an end, which it refuses', () => {
