@@ -159,6 +159,23 @@ describe('what falls due meanwhile', () => {
   })
 })
 
+test('a year of a daily task is 365 runs, each at its time', async () => {
+  const begin = server.now().getTime()
+  const wrong: string[] = []
+  let runs = 0
+  const { queue } = await serve({
+    daily: async (_payload, context) => {
+      if (server.now().getTime() !== begin + ++runs * days(1)) wrong.push(at())
+      await context.submit('daily', {}, { queue, delay: '24h' })
+    },
+  })
+  await server.client.submit('daily', {}, { queue, delay: '24h' })
+  await server.advance('365d')
+  expect([runs, wrong]).toEqual([365, []])
+  const { items } = await server.client.tasks.list({ queue, status: 'SUCCEEDED' }, { limit: 1 })
+  expect(items[0]?.createdAt).toEqual(new Date(begin + days(364)))
+})
+
 describe('workers', () => {
   test('live on, however far time leaps, and keep their session', async () => {
     const { queue, worker } = await serve({ ping: () => 'pong' })

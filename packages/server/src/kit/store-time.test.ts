@@ -49,6 +49,7 @@ test('without an instant it goes on as usual, and every statement of the store i
   await expect(time.move(-1)).rejects.toThrow('does not go back')
 })
 
+const days = { byMonths: false }
 const at = new Date('2027-02-28T23:59:59.500Z')
 
 /** A store on a time that stands still. */
@@ -70,9 +71,9 @@ test('with an instant it stands still, from the first day of the schema and to t
   expect(await read()).toEqual({ now: at, same: true, clock: at })
   const { rows } = await client.query(`select max(applied_at) as at from duly_migrations`)
   expect(rows).toEqual([{ at }])
-  expect(await time.moveTo('2027-03-01 00:00:00.000001+00')).toBe(Date.UTC(2027, 2, 1) + 0.001)
+  expect(await time.moveTo('2027-03-01 00:00:00.000001+00', days)).toBe(Date.UTC(2027, 2, 1) + 0.001)
   expect((await client.query(`select now()::text as now`)).rows[0].now).toMatch(/^2027-03-01 00:00:00\.000001/)
-  expect(await time.moveTo('2020-01-01T00:00:00Z')).toBe(Date.UTC(2027, 2, 1) + 0.001)
+  expect(await time.moveTo('2020-01-01T00:00:00Z', days)).toBe(Date.UTC(2027, 2, 1) + 0.001)
 })
 
 test('a move takes along what lives, in one step, and makes the day that it comes to', async () => {
@@ -82,7 +83,7 @@ test('a move takes along what lives, in one step, and makes the day that it come
     select gen_random_uuid(), name, '{q}', '{t}', 1, 5000, 15000, now(), now(), now() + lease
     from (values ('alive', interval '7 s'), ('dead', interval '-1 s')) v (name, lease)`)
   const before = (await client.query<{ now: Date }>('select now()')).rows[0]?.now.getTime() ?? 0
-  await time.moveTo(new Date(before + 100 * dayMs).toISOString())
+  await time.moveTo(new Date(before + 100 * dayMs).toISOString(), days)
   const { rows } = await client.query(
     `select name, extract(epoch from live_until - now())::int as left, live_until > duly_judged_now() as lives
      from worker_sessions order by name`,
@@ -95,4 +96,34 @@ test('a move takes along what lives, in one step, and makes the day that it come
     `select to_regclass('tasks_' || to_char(now() at time zone 'UTC', 'YYYYMMDD')) is not null as today`,
   )
   expect(parts).toEqual([{ today: true }])
+})
+
+test('by months, a month has one partition, unless it was begun by days', async () => {
+  const { time, client } = still
+  const partitionsOf = async (month: string): Promise<string[]> => {
+    const { rows } = await client.query(
+      `select inhrelid::regclass::text as name from pg_inherits
+       where inhparent in ('tasks'::regclass, 'outcomes'::regclass) and inhrelid::regclass::text ~ $1 order by 1`,
+      [`_${month}`],
+    )
+    return rows.map(({ name }) => name)
+  }
+  const begun = await partitionsOf('202706')
+  expect(begun.length).toBeGreaterThan(0)
+  await time.moveTo('2027-06-20T00:00:00Z', { byMonths: true })
+  expect(await partitionsOf('202706')).toEqual(
+    expect.arrayContaining([...begun, 'outcomes_20270620', 'tasks_20270620']),
+  )
+  for (const day of ['2027-07-04', '2027-07-31']) await time.moveTo(`${day}T12:00:00Z`, { byMonths: true })
+  expect(await partitionsOf('202707')).toEqual(['outcomes_202707', 'tasks_202707'])
+  await client.query('begin')
+  for (const day of ['2027-07-01', '2027-07-31']) {
+    const { rows } = await client.query(
+      `insert into outcomes (id, status, completed_at, attempt, failures, crashes, undelivered, snoozes, releases, run)
+      values (duly_day_bound($1), 'CANCELLED', now(), 0, 0, 0, 0, 0, 0, 1) returning tableoid::regclass::text as part`,
+      [day],
+    )
+    expect(rows).toEqual([{ part: 'outcomes_202707' }])
+  }
+  await client.query('rollback')
 })

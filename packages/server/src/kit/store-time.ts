@@ -50,11 +50,12 @@ export class StoreTime {
    * Moves the time to an instant as PostgreSQL writes it, to the microsecond; one that has passed moves nothing. As after an
    * outage, the time that passed counts against nobody: live sessions keep what was left of their leases. The day that it
    * comes to has its partitions; days that it passes over have none.
+   * @param byMonths one partition serves a month, as those of old months do: each new one costs 30 ms, and every plan anew
    * @returns the present instant, epoch ms
    */
-  async moveTo(instant: string): Promise<number> {
-    const text = `select date_part('epoch', virtual.move(greatest($1::timestamptz - now(), '0'))) * 1000 as "atMs"`
-    const { rows } = await this.#client.query<{ atMs: number }>({ name: 'move_to', text, values: [instant] })
+  async moveTo(instant: string, { byMonths }: { readonly byMonths: boolean }): Promise<number> {
+    const text = `select date_part('epoch', virtual.move(greatest($1::timestamptz - now(), '0'), $2)) * 1000 as "atMs"`
+    const { rows } = await this.#client.query<{ atMs: number }>({ name: 'move_to', text, values: [instant, byMonths] })
     return rows[0]?.atMs ?? Number.NaN
   }
 
@@ -74,7 +75,26 @@ create function virtual.now() returns timestamptz language plpgsql stable parall
   'begin return (select coalesce(at + (pg_catalog.now() - since), at) from virtual.clock); end';
 create function virtual.clock_timestamp() returns timestamptz language plpgsql volatile as
   'begin return (select coalesce(at + (pg_catalog.clock_timestamp() - since), at) from virtual.clock); end';
-create function virtual.move(ahead interval) returns timestamptz language plpgsql as $$
+create function virtual.make_day(day date, by_months boolean) returns void language plpgsql as $$
+declare
+  month date := date_trunc('month', day);
+  suffix text := to_char(day, 'YYYYMM');
+  parent text;
+begin
+  -- a month that was begun by days goes on by days
+  if not by_months or exists (select from pg_tables where schemaname = 'public' and tablename ~ ('^tasks_' || suffix || '..')) then
+    perform duly_make_day(day);
+    return;
+  end if;
+  if to_regclass('tasks_' || suffix) is not null then return; end if;
+  foreach parent in array array['tasks', 'outcomes'] loop
+    execute format('create table %I (like %I including defaults including constraints) with (toast_tuple_target = 8160)',
+      parent || '_' || suffix, parent);
+    execute format('alter table %I attach partition %I for values from (%L) to (%L)', parent, parent || '_' || suffix,
+      duly_day_bound(month), duly_day_bound((month + interval '1 month')::date));
+  end loop;
+end $$;
+create function virtual.move(ahead interval, by_months boolean) returns timestamptz language plpgsql as $$
 declare
   before timestamptz := virtual.now();
   after timestamptz := before + ahead;
@@ -84,7 +104,7 @@ begin
   update store_marks set marked_at = marked_at + ahead, judge_after = judge_after + ahead;
   update nodes set seen_at = seen_at + ahead;
   if (after at time zone 'UTC')::date > (before at time zone 'UTC')::date then
-    perform duly_make_day((after at time zone 'UTC')::date);
+    perform virtual.make_day((after at time zone 'UTC')::date, by_months);
   end if;
   return after;
 end $$`

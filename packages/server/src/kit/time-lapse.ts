@@ -80,7 +80,7 @@ export class TimeLapse {
   async #step(instant: string): Promise<void> {
     const { storeTime, storeClock, hasRetention } = this.#parts
     const day = Math.floor(this.nowMs / dayMs)
-    storeClock.tell(await storeTime.moveTo(instant))
+    storeClock.tell(await storeTime.moveTo(instant, { byMonths: !hasRetention }))
     if (hasRetention && Math.floor(this.nowMs / dayMs) !== day) await this.#pass('retention')
     await this.#promote()
   }
