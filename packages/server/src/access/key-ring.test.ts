@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Caller, encodeSecret, ManualClock, type Scope, secretBytes, type Uuid } from '@duly/domain'
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Database } from '../store/database.js'
 import { KeyStore } from '../store/key-store.js'
 import { openTestStore } from '../testing/test-node.js'
@@ -9,7 +9,7 @@ import { KeyRing } from './key-ring.js'
 import { KeyUses } from './key-uses.js'
 import { unknownSecret } from './testing/guarded-nodes.js'
 
-let bench: Awaited<ReturnType<typeof openTestStore>>
+const bench = await openTestStore()
 let store: KeyStore
 let ring: KeyRing
 let clock: ManualClock
@@ -17,10 +17,6 @@ let used: Uuid[]
 /** Where the store's clock stands for the ring. */
 let storeNowMs = 0
 const limit = 50
-beforeAll(async () => {
-  bench = await openTestStore()
-})
-afterAll(() => bench.close())
 beforeEach(() => {
   store = new KeyStore(bench.node.database, 0)
   clock = new ManualClock()

@@ -1,7 +1,7 @@
 import { systemClock } from '@duly/domain'
 import fc from 'fast-check'
 import { pino } from 'pino'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { newTask, openTestStore } from '../testing/test-node.js'
 import { Dispatcher } from './dispatcher.js'
 import type { Reservation } from './reservation.js'
@@ -9,13 +9,9 @@ import type { SessionState } from './session-state.js'
 import { Sessions } from './sessions.js'
 import { until } from './testing/http-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
+const store = await openTestStore({ reserve: (task) => current?.dispatcher.reserve(task) ?? null })
 /** The desk that the node's submissions ask for a waiting worker. */
 let current: Desk | null = null
-beforeAll(async () => {
-  store = await openTestStore({ reserve: (task) => current?.dispatcher.reserve(task) ?? null })
-})
-afterAll(() => store.close())
 
 let desks = 0
 

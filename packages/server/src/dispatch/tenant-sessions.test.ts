@@ -3,18 +3,15 @@ import type { SessionRef } from '../model.js'
 import { expectSound } from '../testing/facts.js'
 import { newTask, openTestNode, openTestStore, type TestNode } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
+const store = await openTestStore()
+const { node } = store
 let elsewhere: TestNode
 beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
   elsewhere = await openTestNode(store.url, { number: 1 })
 })
 afterEach(() => expectSound(node))
 afterAll(async () => {
   await elsewhere.close()
-  await store.close()
 })
 
 const never = new AbortController().signal

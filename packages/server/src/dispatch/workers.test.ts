@@ -5,19 +5,16 @@ import { expectSound, openRow, statusOf, trailOf, wholeTrailOf } from '../testin
 import { mark, silence } from '../testing/lives.js'
 import { keyed, newTask, openTestNode, openTestStore, type TestNode } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
+const store = await openTestStore()
+const { node } = store
 /** Has looked at no queue yet. */
 let other: TestNode
 beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
   other = await openTestNode(store.url, { number: 1 })
 })
 afterEach(() => expectSound(node))
 afterAll(async () => {
   await other.close()
-  await store.close()
 })
 
 const never = new AbortController().signal

@@ -1,13 +1,9 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { expectSound } from '../testing/facts.js'
 import { newTask, openTestStore } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-beforeAll(async () => {
-  store = await openTestStore()
-})
+const store = await openTestStore()
 afterEach(() => expectSound(store.node))
-afterAll(() => store.close())
 
 const big = (queue: string) => Array.from({ length: 10_000 }, (_, n) => newTask({ queue, payload: String(n) }))
 const countIn = async (queue: string) => (await store.node.query('select from tasks where queue = $1', [queue])).length

@@ -1,13 +1,9 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { expectSound } from '../testing/facts.js'
 import { newTask, openTestStore } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-beforeAll(async () => {
-  store = await openTestStore()
-})
+const store = await openTestStore()
 afterEach(() => expectSound(store.node))
-afterAll(() => store.close())
 
 const isStored = async (id: string): Promise<boolean> =>
   (await store.node.query('select from tasks join open_tasks using (id) where id = $1', [id])).length === 1

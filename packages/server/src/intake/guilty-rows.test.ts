@@ -1,14 +1,10 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import type { NewTask } from '../model.js'
 import { expectSound } from '../testing/facts.js'
 import { keyed, newTask, openTestStore } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-beforeAll(async () => {
-  store = await openTestStore()
-})
+const store = await openTestStore()
 afterEach(() => expectSound(store.node))
-afterAll(() => store.close())
 
 /** Values that never pass the edge; should one, it must not take its neighbours with it. */
 const guilty: Record<string, Partial<NewTask>> = {

@@ -4,18 +4,15 @@ import { randomOf } from '../../../../tests/chaos/load/random.js'
 import { expectSound } from '../testing/facts.js'
 import { keyed, newTask, openTestNode, openTestStore, type TestNode } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
+const store = await openTestStore()
+const { node } = store
 let other: TestNode
 beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
   other = await openTestNode(store.url, { number: 1 })
 })
 afterEach(() => expectSound(node))
 afterAll(async () => {
   await other.close()
-  await store.close()
 })
 
 const tasksUnder = (key: string) => node.query<{ id: string }>('select id from tasks where idempotency_key = $1', [key])

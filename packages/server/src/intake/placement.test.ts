@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { createDatabase } from '../../../../tests/support/database.js'
 import type { Reservation } from '../dispatch/reservation.js'
 import type { NewTask } from '../model.js'
@@ -6,21 +6,16 @@ import type { TakenTask } from '../queue/port.js'
 import { expectSound, openRow } from '../testing/facts.js'
 import { keyed, newTask, openTestNode, openTestStore, type TestNode } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
-let nextReservation: Reservation | null = null
-beforeAll(async () => {
-  store = await openTestStore({
-    reserve: () => {
-      const reservation = nextReservation
-      nextReservation = null
-      return reservation
-    },
-  })
-  node = store.node
+const store = await openTestStore({
+  reserve: () => {
+    const reservation = nextReservation
+    nextReservation = null
+    return reservation
+  },
 })
+const { node } = store
+let nextReservation: Reservation | null = null
 afterEach(() => expectSound(node))
-afterAll(() => store.close())
 
 describe('when a task is due', () => {
   test('a scheduled_at in the past means now, and gains no place in the lane', async () => {

@@ -4,12 +4,11 @@ import { expectSound, openRow } from '../testing/facts.js'
 import { startTcpProxy, type TcpProxy } from '../testing/tcp-proxy.js'
 import { keyed, newTask, openTestNode, openTestStore, type TestNode } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
+const store = await openTestStore()
 let proxy: TcpProxy
 let node: TestNode
 let nextReservation: Reservation | null = null
 beforeAll(async () => {
-  store = await openTestStore()
   proxy = await startTcpProxy(store.url)
   node = await openTestNode(store.url, {
     number: 1,
@@ -25,7 +24,6 @@ beforeAll(async () => {
 afterEach(() => expectSound(store.node))
 afterAll(async () => {
   await node.close()
-  await store.close()
 })
 
 const countIn = async (queue: string) => (await store.node.query('select from tasks where queue = $1', [queue])).length

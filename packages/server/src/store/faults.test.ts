@@ -1,19 +1,14 @@
 import { DulyError } from '@duly/domain'
 import type pg from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { freePort } from '../../../../tests/support/ports.js'
 import { faultyClient } from '../testing/faulty-client.js'
-import { openTestStore, type TestNode } from '../testing/test-node.js'
+import { openTestStore } from '../testing/test-node.js'
 import { Database } from './database.js'
 import { asDulyError, faultKind, isUnknownOutcome } from './faults.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
-beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
-})
-afterAll(() => store.close())
+const store = await openTestStore()
+const { node } = store
 
 /** The error that PostgreSQL itself gives for the statement. */
 const errorOf = (text: string) =>

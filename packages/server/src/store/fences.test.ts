@@ -16,19 +16,16 @@ import {
 } from '../testing/lives.js'
 import { newTask, openTestNode, openTestStore, type TestNode } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
+const store = await openTestStore()
+const { node } = store
 /** Lets no task lose a second worker. */
 let strict: TestNode
 beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
   strict = await openTestNode(store.url, { number: 1, maxCrashes: 1 })
 })
 afterEach(() => expectSound(node))
 afterAll(async () => {
   await strict.close()
-  await store.close()
 })
 
 const verbs = Object.keys(words) as (keyof typeof words)[]

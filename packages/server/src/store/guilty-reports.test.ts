@@ -1,16 +1,11 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { expectSound, statusOf } from '../testing/facts.js'
 import { say, startLife, words } from '../testing/lives.js'
-import { openTestStore, type TestNode } from '../testing/test-node.js'
+import { openTestStore } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
-beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
-})
+const store = await openTestStore()
+const { node } = store
 afterEach(() => expectSound(node))
-afterAll(() => store.close())
 
 const result = (text: string) => ({ outcome: 'succeeded', result: text }) as never
 

@@ -1,5 +1,5 @@
 import { decodeLease, type GuardedTransition, isAllowed, type TaskStatus } from '@duly/domain'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { attemptsOf, expectSound, openRow, statusOf, trailOf, wholeStateOf } from '../testing/facts.js'
 import {
   claimLife,
@@ -13,15 +13,10 @@ import {
   watch,
   words,
 } from '../testing/lives.js'
-import { newTask, openTestStore, type TestNode } from '../testing/test-node.js'
+import { newTask, openTestStore } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
-beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
-})
-afterAll(() => store.close())
+const store = await openTestStore()
+const { node } = store
 
 /** A task in every place that it can be in; all have run before or run now, so that there is a lease to misuse. */
 const places = {

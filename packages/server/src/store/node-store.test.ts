@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { openTestStore, type TestNode } from '../testing/test-node.js'
+import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { openTestStore } from '../testing/test-node.js'
 import { NodeStore } from './node-store.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
+const store = await openTestStore()
+const { node } = store
 let nodes: NodeStore
 beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
   nodes = new NodeStore(node.database)
 })
 beforeEach(() => node.query('truncate nodes'))
-afterAll(() => store.close())
 
 const join = async () => {
   const id = node.minter.mint()

@@ -5,17 +5,15 @@ import { openTestNode, openTestStore, type TestNode } from '../testing/test-node
 import { Database } from './database.js'
 import { StoreClock } from './store-clock.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
+const store = await openTestStore()
 let clock: ManualClock
 let node: TestNode
 beforeAll(async () => {
-  store = await openTestStore()
   clock = new ManualClock(Date.UTC(1999, 0, 1))
   node = await openTestNode(store.url, { number: 1, clock })
 })
 afterAll(async () => {
   await node.close()
-  await store.close()
 })
 
 async function storeMs(): Promise<number> {

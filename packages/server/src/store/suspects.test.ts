@@ -1,15 +1,9 @@
 import type { Uuid } from '@duly/domain'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { expectSound } from '../testing/facts.js'
-import { defaultLane, newTask, openTestStore, type TestNode } from '../testing/test-node.js'
+import { defaultLane, newTask, openTestStore } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
-beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
-})
-afterAll(() => store.close())
+const { node } = await openTestStore()
 
 const tenants = ['a', 'b', 'c']
 beforeEach(async () => {

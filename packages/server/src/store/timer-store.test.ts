@@ -1,18 +1,13 @@
 import { partitionOf } from '@duly/domain'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { randomToken } from '../base/random.js'
 import { expectSound, openRow, statusOf, trailOf, wholeStateOf } from '../testing/facts.js'
 import { claimLife, passDue, say, silence, startLife, watch, words } from '../testing/lives.js'
-import { newTask, openTestNode, openTestStore, partitions, type TestNode } from '../testing/test-node.js'
+import { newTask, openTestNode, openTestStore, partitions } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
-beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
-})
+const store = await openTestStore()
+const { node } = store
 afterEach(() => expectSound(node))
-afterAll(() => store.close())
 
 const promote = (id: string, by = node) => by.stores.timers.promote([{ id, handoff: null, epoch: 1 }])
 const nowMs = async (): Promise<number> => {

@@ -1,15 +1,9 @@
 import { encodeLease } from '@duly/domain'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type Life, mark, passDeadline, passDue, say, silence, watch, words } from '../testing/lives.js'
-import { newTask, openTestStore, type TestNode } from '../testing/test-node.js'
+import { newTask, openTestStore } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
-beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
-})
-afterAll(() => store.close())
+const { node } = await openTestStore()
 
 const urgent = 1
 

@@ -6,18 +6,15 @@ import { expectSound } from '../testing/facts.js'
 import { reportOf, words } from '../testing/lives.js'
 import { newTask, openTestNode, openTestStore, type TestNode } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
+const store = await openTestStore()
+const { node } = store
 let reader: TestNode
 beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
   reader = await openTestNode(store.url, { number: 1 })
 })
 afterAll(async () => {
   await expectSound(node)
   await reader.close()
-  await store.close()
 })
 
 const actor = { kind: 'api' } as const

@@ -4,23 +4,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Random, randomOf } from '../../../../tests/chaos/load/random.js'
 import { claim } from '../queue/postgres/claim-sql.js'
 import { hotPlanner, type Statement } from '../store/database.js'
-import { instantArray, int2Array, int4Array, textArray, uuidArray } from '../store/params.js'
+import { instantArray, int2Array, int4Array, int8Array, textArray, uuidArray } from '../store/params.js'
 import { repeat } from '../store/session-store.js'
 import { promote } from '../store/timer-store.js'
 import { expectSound } from '../testing/facts.js'
 import { passDue, reportOf, words } from '../testing/lives.js'
 import { newTask, openTestNode, openTestStore, type TestNode } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
-beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
-})
-afterAll(async () => {
-  await expectSound(node)
-  await store.close()
-})
+const store = await openTestStore()
+const { node } = store
+afterAll(() => expectSound(node))
 
 const actor = { kind: 'api' } as const
 const gate = 4711
@@ -84,7 +77,7 @@ describe('what began before an edit was committed never runs the old payload', (
     const { id } = await node.intake.submit(newTask({ queue, delayMs: 60_000 }))
     await passDue(node, id)
     const session = how === 'to its lane' ? null : (await node.worker({ queues: [queue] })).row.id
-    const values = [uuidArray([id]), uuidArray([session]), '{1}', 1_000, 99, textArray([queue])]
+    const values = [uuidArray([id]), uuidArray([session]), '{1}', 1_000, 99, textArray([queue]), int8Array([1])]
     const rows = await around(halted(promote, 'where o.id = i.id and '), values, () =>
       node.tasks.edit(id, null, { edit: { ...moved, scheduledAtMs: Date.now() - 1_000 }, actor }),
     )

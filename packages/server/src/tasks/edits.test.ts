@@ -1,20 +1,12 @@
 import type { Uuid } from '@duly/domain'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import type { TaskEdit } from '../model.js'
 import { expectChained, expectSound, openRow, trailOf, wholeStateOf, wholeTrailOf } from '../testing/facts.js'
 import { claimLife, type Life, passDue, say, startLife, words } from '../testing/lives.js'
-import { keyed, newTask, openTestStore, type TestNode } from '../testing/test-node.js'
+import { keyed, newTask, openTestStore } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
-beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
-})
-afterAll(async () => {
-  await expectSound(node)
-  await store.close()
-})
+const { node } = await openTestStore()
+afterAll(() => expectSound(node))
 
 const actor = { kind: 'api', name: 'tester' } as const
 const edit = (id: Uuid, change: TaskEdit) => node.tasks.edit(id, null, { edit: change, actor })

@@ -1,12 +1,11 @@
 import { IdMinter, type TaskStatus, type Uuid } from '@duly/domain'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { type Random, randomOf } from '../../../../tests/chaos/load/random.js'
 import type { TaskFilters, TaskRecord, TaskSummary } from '../model.js'
 import { claimLife, mark, passDue, say, words } from '../testing/lives.js'
-import { newTask, openTestStore, partitions, type TestNode } from '../testing/test-node.js'
+import { newTask, openTestStore, partitions } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
+const { node } = await openTestStore()
 let random: Random
 const workflow = '01a22499-f800-7000-8000-000000000001'
 const cron = '01a22499-f800-7000-8000-000000000002'
@@ -64,8 +63,6 @@ async function live(id: Uuid, queue: string): Promise<void> {
 
 let records: TaskRecord[]
 beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
   random = randomOf('lists')
   for (let n = 0; n < 120; n++) {
     const queue = `q${n % 2}-${n}`
@@ -96,7 +93,6 @@ beforeAll(async () => {
   const rows = await node.query<{ id: Uuid }>('select id from tasks order by id desc')
   records = await Promise.all(rows.map(({ id }) => node.tasks.get(id, null)))
 })
-afterAll(() => store.close())
 
 function fits(record: TaskRecord, filters: TaskFilters): boolean {
   const { status, taskType, queue, tenant, tag, workflowId, cronId, createdAfterMs, createdBeforeMs } = filters

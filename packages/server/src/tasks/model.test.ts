@@ -1,19 +1,14 @@
 import { encodeLease } from '@duly/domain'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type Random, randomOf, seed } from '../../../../tests/chaos/load/random.js'
 import type { SessionState } from '../dispatch/session-state.js'
 import { expectChained, expectSound, wholeTrailOf } from '../testing/facts.js'
 import { passDeadline, passDue, reportOf, silence, watch, words } from '../testing/lives.js'
 import * as model from '../testing/model.js'
-import { newTask, openTestStore, type TestNode } from '../testing/test-node.js'
+import { newTask, openTestStore } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
-beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
-})
-afterAll(() => store.close())
+const store = await openTestStore()
+const { node } = store
 
 const walks = 5
 const stepsOfWalk = 100

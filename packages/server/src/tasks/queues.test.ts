@@ -1,6 +1,6 @@
 import { systemClock, type Uuid } from '@duly/domain'
 import { pino } from 'pino'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Dispatcher } from '../dispatch/dispatcher.js'
 import { enough, type HttpNode, openStore, startHttpNode, timed, until } from '../dispatch/testing/http-node.js'
 import type { EndedTask, PageRequest } from '../model.js'
@@ -15,7 +15,6 @@ const firstPage: PageRequest = { after: null, limit: 100 }
 describe('queues of a store', () => {
   let node: TestNode
   let sql: Sql
-  let close: () => Promise<void>
   const purged: EndedTask[] = []
   const queuesOf = (over: { limit?: number; monotonicMs?: () => number } = {}) =>
     new Queues({
@@ -31,9 +30,7 @@ describe('queues of a store', () => {
     const store = await openTestStore()
     node = store.node
     sql = (text, values = []) => node.query(text, values)
-    close = store.close
   })
-  afterAll(() => close())
   beforeEach(async () => {
     purged.length = 0
     await sql('truncate open_tasks, tasks, outcomes, counters, queues, task_events, worker_sessions, session_grants')

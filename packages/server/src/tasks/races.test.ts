@@ -5,13 +5,11 @@ import { expectSound, trailOf } from '../testing/facts.js'
 import { claimLife, type Life, mark, passDeadline, say, silence, startLife, watch, words } from '../testing/lives.js'
 import { newTask, openTestNode, openTestStore, type TestNode } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
+const store = await openTestStore()
+const { node } = store
 let other: TestNode
 let random: Random
 beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
   other = await openTestNode(store.url, { number: 1 })
 })
 beforeEach(({ task }) => {
@@ -19,7 +17,6 @@ beforeEach(({ task }) => {
 })
 afterAll(async () => {
   await other.close()
-  await store.close()
 })
 
 const api = { kind: 'api' } as const

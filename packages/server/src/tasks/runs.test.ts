@@ -1,19 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import type { RunRecord } from '../model.js'
 import { expectSound } from '../testing/facts.js'
 import { claimLife, error, type Life, say, startLife, words } from '../testing/lives.js'
-import { newTask, openTestStore, type TestNode } from '../testing/test-node.js'
+import { newTask, openTestStore } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
-beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
-})
-afterAll(async () => {
-  await expectSound(node)
-  await store.close()
-})
+const { node } = await openTestStore()
+afterAll(() => expectSound(node))
 
 const actor = { kind: 'api', name: 'tester' } as const
 const replay = ({ id }: Pick<Life, 'id'>) => node.tasks.replay(id, null, actor)

@@ -1,16 +1,11 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { attemptsOf, expectSound, openRow, statusOf, trailOf, wholeStateOf } from '../testing/facts.js'
 import { claimLife, error, type Life, mark, passDue, say, silence, startLife, watch, words } from '../testing/lives.js'
-import { keyed, newTask, openTestNode, openTestStore, type TestNode } from '../testing/test-node.js'
+import { keyed, newTask, openTestNode, openTestStore } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
-beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
-})
+const store = await openTestStore()
+const { node } = store
 afterEach(() => expectSound(node))
-afterAll(() => store.close())
 
 const api = { kind: 'api', name: 'tester' } as const
 const unknown = '01a22897-5adc-700f-9efd-267978275482'

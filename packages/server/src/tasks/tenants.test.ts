@@ -1,16 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { expectSound, wholeStateOf } from '../testing/facts.js'
 import { mark, say, startLife, words } from '../testing/lives.js'
-import { newTask, openTestStore, type TestNode } from '../testing/test-node.js'
+import { newTask, openTestStore } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
-beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
-})
+const { node } = await openTestStore()
 afterEach(() => expectSound(node))
-afterAll(() => store.close())
 
 const own = 'acme'
 const other = 'rival'

@@ -1,20 +1,12 @@
 import type { Uuid } from '@duly/domain'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { randomToken } from '../base/random.js'
 import { expectChained, expectSound, openRow, wholeTrailOf } from '../testing/facts.js'
 import { claimLife, type Life, mark, passDue, say, silence, startLife, watch, words } from '../testing/lives.js'
-import { newTask, openTestStore, type TestNode } from '../testing/test-node.js'
+import { newTask, openTestStore } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
-beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
-})
-afterAll(async () => {
-  await expectSound(node)
-  await store.close()
-})
+const { node } = await openTestStore()
+afterAll(() => expectSound(node))
 
 const api = { kind: 'api', name: 'tester' } as const
 const submit = 'submit >PENDING @- api'

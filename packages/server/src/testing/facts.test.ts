@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { expectSound } from './facts.js'
 import { newTask, openTestStore } from './test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-beforeAll(async () => {
-  store = await openTestStore()
-})
-afterAll(() => store.close())
+const store = await openTestStore()
 
 test('a store that is not sound is told, by rule and row', async () => {
   const { node } = store

@@ -2,6 +2,7 @@ import { randomFillSync } from 'node:crypto'
 import { type Clock, IdMinter, type Lane, systemClock, type TenantScope, type Uuid } from '@duly/domain'
 import pg from 'pg'
 import { type Logger, pino } from 'pino'
+import { cleanUpLater } from '../../../../tests/support/clean-up.js'
 import { createDatabase } from '../../../../tests/support/database.js'
 import { randomToken } from '../base/random.js'
 import { Attempts } from '../dispatch/attempts.js'
@@ -199,20 +200,15 @@ export async function openTestNode(url: string, options: TestNodeOptions = {}): 
   return node
 }
 
-/** A database for the calling test file, and a node on it. */
-export async function openTestStore(options: TestNodeOptions = {}): Promise<{
-  readonly url: string
-  readonly node: TestNode
-  readonly close: () => Promise<void>
-}> {
+/** A database for the calling test file, and a node on it. Gone when the file is done. */
+export async function openTestStore(
+  options: TestNodeOptions = {},
+): Promise<{ readonly url: string; readonly node: TestNode }> {
   const { url, drop } = await createDatabase()
   const node = await openTestNode(url, options)
-  return {
-    url,
-    node,
-    close: async () => {
-      await node.close()
-      await drop()
-    },
-  }
+  cleanUpLater(async () => {
+    await node.close()
+    await drop()
+  })
+  return { url, node }
 }

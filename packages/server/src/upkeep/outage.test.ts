@@ -1,17 +1,12 @@
 import { pino } from 'pino'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { openRow } from '../testing/facts.js'
 import { type Life, passDeadline, say, startLife, watch, words } from '../testing/lives.js'
-import { openTestNode, openTestStore, type TestNode } from '../testing/test-node.js'
+import { openTestNode, openTestStore } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
-beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
-})
+const store = await openTestStore()
+const { node } = store
 beforeEach(() => watch(node))
-afterAll(() => store.close())
 
 const s = (seconds: number) => `now() - interval '${seconds} s'`
 

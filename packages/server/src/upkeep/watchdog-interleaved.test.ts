@@ -1,19 +1,14 @@
 import { pino } from 'pino'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import type { AttemptStore } from '../store/attempt-store.js'
 import { expectSound, openRow, statusOf } from '../testing/facts.js'
 import { claimLife, type Life, mark, passDeadline, say, silence, startLife, words } from '../testing/lives.js'
-import { openTestStore, type TestNode } from '../testing/test-node.js'
+import { openTestStore } from '../testing/test-node.js'
 import { Watchdog } from './watchdog.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
-beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
-})
+const store = await openTestStore()
+const { node } = store
 afterEach(() => expectSound(node))
-afterAll(() => store.close())
 
 describe('what happens between the look and the act', () => {
   /** A pass that does `between` after it has judged and before it writes. */

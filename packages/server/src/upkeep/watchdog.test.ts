@@ -1,16 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { attemptsOf, expectSound, openRow, statusOf, trailOf, wholeStateOf } from '../testing/facts.js'
 import { claimLife, mark, passDeadline, passDue, silence, startLife, watch } from '../testing/lives.js'
-import { newTask, openTestStore, type TestNode } from '../testing/test-node.js'
+import { newTask, openTestStore } from '../testing/test-node.js'
 
-let store: Awaited<ReturnType<typeof openTestStore>>
-let node: TestNode
-beforeAll(async () => {
-  store = await openTestStore()
-  node = store.node
-})
+const { node } = await openTestStore()
 afterEach(() => expectSound(node))
-afterAll(() => store.close())
 
 /** Claims without acknowledging the grant. */
 async function claimUnseen({ queue, gate = '' }: { queue: string; gate?: string }) {
