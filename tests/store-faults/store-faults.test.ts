@@ -12,7 +12,7 @@ import { Program } from './program.js'
 
 const isLong = process.env.DULY_LONG === '1'
 const seeds = Number(process.env.DULY_SEEDS ?? (isLong ? 5_000 : 200))
-const rounds = isLong ? 120 : 16
+const rounds = isLong ? 32 : 16
 const rate = 0.1
 /** Programs at once, each on a node and a database of its own, and programs on one database: the checker reads all of it. */
 const lanes = 4
