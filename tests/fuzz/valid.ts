@@ -11,7 +11,12 @@ const idPattern = /^\^[a-z]+-/
 
 /** What the schema takes but no test has the time for. */
 const shortWaits: Schema = { type: 'number', enum: [0, 0.001, 0.02] }
-const replaced: Readonly<Record<string, Schema>> = { wait_seconds: shortWaits }
+const replaced: Readonly<Record<string, Schema>> = {
+  wait_seconds: shortWaits,
+  // more than a schema can say of them
+  cron_expression: { type: 'string', enum: ['* * * * *', '0 9 * * 1-5', '*/5 0 12 ? * MON#2', '@yearly', '0 2 L * *'] },
+  timezone: { type: 'string', enum: ['UTC', 'America/New_York', 'Pacific/Apia', 'Europe/Berlin'] },
+}
 
 /** Bodies that the schema takes, as trees. */
 export function validOf(schema: Schema, resolve: Resolve): fc.Arbitrary<Node> {
@@ -39,16 +44,26 @@ export function scalars(type: string, schema: Schema): fc.Arbitrary<unknown> {
 }
 
 function objects(schema: Schema, resolve: Resolve): fc.Arbitrary<Node> {
-  const { properties = {}, required = [] } = schema
+  const { properties = {} } = schema
   const members = Object.entries(properties).map(([key, property]): fc.Arbitrary<Member | null> => {
     const member = validOf(replaced[key] ?? property, resolve).map((value) => ({ key: JSON.stringify(key), value }))
-    return required.includes(key) ? member : fc.option(member, { freq: 2 })
+    return isRequired(key, schema) ? member : fc.option(member, { freq: 2 })
   })
   return fc
     .tuple(fc.tuple(...members), extras(schema, resolve))
-    .map(([listed, more]) => [...listed.filter((member) => member !== null), ...more])
+    .map(([listed, more]) => [...oneSchedule(listed.filter((member) => member !== null)), ...more])
     .filter((found) => found.length >= (schema.minProperties ?? 0))
     .map((found) => ({ kind: 'object', schema, members: found }))
+}
+
+/** Of a schedule, one of two fields is required, but of an edit, which takes what there is. */
+function isRequired(key: string, { required = [], minProperties }: Schema): boolean {
+  return required.includes(key) || (key === 'cron_expression' && minProperties === undefined)
+}
+
+function oneSchedule(members: readonly Member[]): readonly Member[] {
+  const isEvery = members.some(({ key }) => key === '"every_seconds"')
+  return isEvery ? members.filter(({ key }) => key !== '"cron_expression"') : members
 }
 
 /** Members beyond the listed ones, where a schema takes them. */

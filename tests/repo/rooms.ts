@@ -32,6 +32,8 @@ const services: readonly Room[] = [
   // A new or due task can go straight to a waiting worker.
   service('intake', ['dispatch']),
   service('timers', ['dispatch']),
+  // Recurring tasks: their definitions, and the firing of what is due.
+  service('cron', []),
   // The watchdog ends attempts as a report does.
   service('upkeep', ['dispatch']),
   service('tasks', []),

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
 import { Status } from './common.js'
+import * as cron from './cron-tasks.js'
 import { Worker, WorkerList } from './fleet.js'
 import * as keys from './keys.js'
 import { Problem } from './problems.js'
@@ -28,6 +29,19 @@ export const components: Readonly<Record<string, TSchema>> = {
   TaskEventList: tasks.TaskEventList,
   TaskError: tasks.TaskErrorSchema,
   Status,
+  CreateCronTask: cron.CreateCronTask,
+  PutCronTask: cron.PutCronTask,
+  EditCronTask: cron.EditCronTask,
+  CronTask: cron.CronTask,
+  CronTaskSummary: cron.CronTaskSummary,
+  CronTaskList: cron.CronTaskList,
+  FireTimes: cron.FireTimes,
+  PreviewSchedule: cron.PreviewSchedule,
+  SchedulePreview: cron.SchedulePreview,
+  Firing: cron.Firing,
+  FiringList: cron.FiringList,
+  ImportCrontab: cron.ImportCrontab,
+  ImportedCrontab: cron.ImportedCrontab,
   Queue,
   QueueList,
   PausedQueue,

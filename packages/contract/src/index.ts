@@ -1,6 +1,7 @@
 export * from './cluster.js'
 export * from './common.js'
 export * from './components.js'
+export * from './cron-tasks.js'
 export type { Described } from './describe.js'
 export { type Extent, exampleOf } from './example.js'
 export * from './fleet.js'

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '@duly/domain'
 import { clusterRoutes } from './routes/cluster.js'
+import { cronRoutes } from './routes/cron-tasks.js'
 import { keyRoutes } from './routes/keys.js'
 import { queueRoutes } from './routes/queues.js'
 import type { ApiRoute, ApiRouteGroup } from './routes/route.js'
@@ -13,6 +14,7 @@ export { type ApiResponse, type ApiRoute, apiBase } from './routes/route.js'
 /** Every route by its operation id. */
 export const apiRoutes = {
   ...taskRoutes,
+  ...cronRoutes,
   ...queueRoutes,
   ...workerRoutes,
   ...keyRoutes,

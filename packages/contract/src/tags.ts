@@ -3,6 +3,7 @@ import type { ApiRoute } from './routes.js'
 /** The groups of routes, in the order in which pages show them. */
 export const apiTags: Readonly<Record<ApiRoute['tag'], string>> = {
   tasks: 'Submit, read, cancel and retry tasks.',
+  cron: 'Recurring tasks: a schedule, and the task that each of its fire times makes.',
   queues: 'What waits where.',
   workers: 'The protocol of workers: JSON over HTTP keep-alive, all batched.',
   keys: 'API keys: who may do what, and for which tenant.',

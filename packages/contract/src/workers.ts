@@ -109,6 +109,12 @@ export const Grant = closed({
     description: 'An earlier attempt took its worker with it: acknowledge before the handler starts.',
   }),
   traceparent: NullableText,
+  scheduled_at: nullable<string>('string', {
+    format: 'date-time',
+    description:
+      'When it was asked to run; of a recurring task the fire time, however late it starts. Null: at once, or triggered by hand.',
+  }),
+  cron_id: nullable<string>('string', { description: 'The recurring task that made it.' }),
 })
 export type GrantBody = Static<typeof Grant>
 

@@ -88,6 +88,12 @@ export const errorCatalogue = {
     retryable: false,
     doc: 'The idempotency key belongs to a different request; `detail` names the task that it made.',
   },
+  name_taken: {
+    status: 409,
+    title: 'Name taken',
+    retryable: false,
+    doc: 'The tenant has a recurring task of that name. PUT by name replaces it.',
+  },
   too_large: {
     status: 413,
     title: 'Too large',

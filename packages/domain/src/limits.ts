@@ -54,6 +54,11 @@ export const limits = {
   cronFiringsMaxPerLook: 100,
   crontabMaxBytes: 1 * MiB,
   crontabMaxLines: 10_000,
+  timeZoneMaxChars: 64,
+  cronGraceMaxMs: 30 * dayMs,
+  cronJitterMaxMs: 1 * dayMs,
+  /** Fire times of one answer. */
+  cronFireTimesMaxItems: 100,
   /** Items of a page of runs, which have whole errors with their stacks. */
   runsMaxItems: 100,
   /** Levels of arrays and objects in a body, the payload included. */

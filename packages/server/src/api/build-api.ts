@@ -16,6 +16,7 @@ import { endIfUnread, registerUnreadBodies } from './plugins/unread-bodies.js'
 import { parseQuery } from './query-text.js'
 import { registerApiPage } from './routes/api-page.js'
 import { registerCluster } from './routes/cluster.js'
+import { registerCronTasks } from './routes/cron-tasks.js'
 import { registerFleet } from './routes/fleet.js'
 import { registerKeys } from './routes/keys.js'
 import { registerQueues } from './routes/queues.js'
@@ -70,6 +71,7 @@ export function buildApi({ services, gate, config = {}, logger, metrics }: ApiPa
   for (const register of [
     registerTasks,
     registerTaskLists,
+    registerCronTasks,
     registerQueues,
     registerFleet,
     registerWorkers,

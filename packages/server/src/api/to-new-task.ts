@@ -21,6 +21,9 @@ export const defaultTenant = 'default'
 export const defaultQueue = 'default'
 export const defaultTimeoutSeconds = 300
 
+/** A submission, or what a recurring task makes its tasks of. */
+type TaskFields = Omit<SubmitTaskBody, 'scheduled_at' | 'delay_seconds' | 'idempotency_key'> & Partial<SubmitTaskBody>
+
 const toMs = (seconds: number): number => Math.round(seconds * 1_000)
 const optionalMs = (seconds: number | undefined): number | null => (seconds === undefined ? null : toMs(seconds))
 const optionalInstant = (text: string | null | undefined): number | null =>
@@ -30,7 +33,7 @@ const optionalInstant = (text: string | null | undefined): number | null =>
  * Applies the table of defaults, the only place that does. The body must have passed its schema and its rules.
  * @throws DulyError `forbidden` when a bound key names another tenant
  */
-export function toNewTask(body: SubmitTaskBody, texts: SubmissionTexts): NewTask {
+export function toNewTask(body: TaskFields, texts: SubmissionTexts): NewTask {
   const idempotencyKey = body.idempotency_key ?? texts.idempotencyKey ?? null
   return {
     tenant: tenantOf(body, texts.tenant),
@@ -54,14 +57,17 @@ export function toNewTask(body: SubmitTaskBody, texts: SubmissionTexts): NewTask
   }
 }
 
-/** A bound key's own tenant, which it need not name; else the one that is named. */
-function tenantOf({ metadata }: SubmitTaskBody, bound: TenantScope): string {
+/**
+ * A bound key's own tenant, which it need not name; else the one that is named.
+ * @throws DulyError `forbidden` when a bound key names another one
+ */
+export function tenantOf({ metadata }: Pick<SubmitTaskBody, 'metadata'>, bound: TenantScope): string {
   const named = metadata?.tenant_id as string | undefined
   if (bound === null || named === undefined || named === bound) return named ?? bound ?? defaultTenant
   throw new DulyError('forbidden', `metadata.tenant_id names another tenant than ${bound}, which this key is bound to.`)
 }
 
-function retryOf(body: SubmitTaskBody) {
+function retryOf(body: TaskFields) {
   return {
     maxRetries: body.max_retries ?? defaultRetryPolicy.maxRetries,
     backoff: body.retry_backoff ?? defaultRetryPolicy.backoff,

@@ -28,6 +28,8 @@ function grantOf(task: GrantedTask): WritableObject {
     metadata: raw(task.metadata),
     suspect: task.suspect,
     traceparent: task.traceparent,
+    scheduled_at: instant(task.scheduledAtMs),
+    cron_id: task.cronId === null ? null : encodeId('cron', task.cronId),
   }
 }
 

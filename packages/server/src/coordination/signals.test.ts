@@ -67,7 +67,16 @@ describe('signals', () => {
     one.signals.publishFreed()
     await until('the word', () => two.heard.length > 0 && three.heard.length > 0)
     expect(two.heard).toEqual([
-      { drain: [], ready: ['a', 'b'], session: ['s'], finished: ['t'], timers: 1_000, freed: true, joined: false },
+      {
+        drain: [],
+        ready: ['a', 'b'],
+        session: ['s'],
+        finished: ['t'],
+        timers: 1_000,
+        freed: true,
+        cron: false,
+        joined: false,
+      },
     ])
     expect(three.heard).toEqual(two.heard)
     expect(one.heard).toEqual([])

@@ -18,6 +18,8 @@ export interface Hints {
   readonly timers: number | null
   /** Timer partitions are free. */
   readonly freed: boolean
+  /** A recurring task that is due soon was set elsewhere. */
+  readonly cron: boolean
   /** A node listens from now on: it is to be told, too. */
   readonly joined: boolean
 }
@@ -41,9 +43,9 @@ export interface SignalsOptions {
   readonly onConnected: () => void
 }
 
-const nothing = { drain: [], ready: [], session: [], finished: [], timers: null, freed: false } as const
-type Told = Omit<Hints, 'timers' | 'drain' | 'freed'> &
-  Partial<Pick<Hints, 'drain' | 'freed'>> & { readonly n: Uuid; readonly timers: number | boolean | null }
+const nothing = { drain: [], ready: [], session: [], finished: [], timers: null, freed: false, cron: false } as const
+type Told = Omit<Hints, 'timers' | 'drain' | 'freed' | 'cron'> &
+  Partial<Pick<Hints, 'drain' | 'freed' | 'cron'>> & { readonly n: Uuid; readonly timers: number | boolean | null }
 
 const channel = 'duly'
 /** PostgreSQL takes 7,999 bytes a notification. */
@@ -71,6 +73,7 @@ export class Signals {
   }
   #timers: number | null = null
   #freed = false
+  #cron = false
   #gathering: NodeJS.Timeout | null = null
   /** When what is gathered leaves, and when something last left (monotonic ms). */
   #sendsMs = 0
@@ -112,6 +115,12 @@ export class Signals {
     this.#gather(0)
   }
 
+  publishCron(): void {
+    if (this.#options.others() === 0) return
+    this.#cron = true
+    this.#gather(0)
+  }
+
   publishFreed(): void {
     if (this.#options.others() === 0) return
     this.#freed = true
@@ -148,9 +157,10 @@ export class Signals {
       }
       this.#pending[kind].clear()
     }
-    const word = { ...payload, timers: this.#timers, freed: this.#freed, joined: false }
+    const word = { ...payload, timers: this.#timers, freed: this.#freed, cron: this.#cron, joined: false }
     this.#timers = null
     this.#freed = false
+    this.#cron = false
     await this.#say(word)
   }
 
@@ -203,9 +213,9 @@ export class Signals {
     try {
       const { n, timers, ...said } = JSON.parse(text) as Told
       if (n === this.#options.nodeId) return
-      // a node of the version before knows neither `drain` nor `freed`, and says of timers only that there are some
+      // a node of the version before knows none of `drain`, `freed` and `cron`, and says of timers only that there are some
       const atMs = typeof timers === 'boolean' ? (timers ? 0 : null) : timers
-      this.#options.onHints({ drain: [], freed: false, ...said, timers: atMs })
+      this.#options.onHints({ drain: [], freed: false, cron: false, ...said, timers: atMs })
     } catch (error) {
       this.#options.log.warn({ err: error }, 'a notification could not be read')
     }

@@ -115,5 +115,7 @@ function granted(task: TakenTask): GrantedTask {
     checkpoint: task.checkpoint,
     suspect: task.suspect,
     traceparent: task.traceparent,
+    cronId: task.cronId,
+    scheduledAtMs: task.scheduledAtMs,
   }
 }

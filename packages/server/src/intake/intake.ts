@@ -171,5 +171,7 @@ function takenTask({ id, task, handoff }: MintedTask, place: PlacedTask): TakenT
     idempotencyKey: task.idempotencyKey,
     checkpoint: null,
     traceparent: task.traceparent,
+    cronId: null,
+    scheduledAtMs: null,
   }
 }

@@ -26,7 +26,7 @@ export class Names {
   }
 
   /** For tasks of one caller. Rejects with `unprocessable` when a name is new and there are as many as there may be. */
-  ensure(tasks: readonly NewTask[]): Promise<void> {
+  ensure(tasks: readonly Pick<NewTask, 'queue' | 'taskType' | 'boundTo'>[]): Promise<void> {
     return this.#ensure({
       queues: tasks.map((task) => task.queue),
       types: tasks.map((task) => task.taskType),

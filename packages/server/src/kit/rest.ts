@@ -26,7 +26,8 @@ const shown = 20
 
 /**
  * A task is not at rest while it runs, while a live worker could take it, and while its time has come. A task that no worker
- * serves rests: it waits for one. `next` is the earliest instant that lies ahead, by the index of timers.
+ * serves rests: it waits for one. `next` is the earliest instant that lies ahead, of a timer or a
+ * recurring task; one of a recurring task may have come already, when more are due than one pass fires.
  */
 const look = {
   name: 'rest',
@@ -50,8 +51,11 @@ restless as (
    from open_tasks o where o.partition = 0 and o.wake_at <= now() and o.deadline_at is null limit ${shown})
 )
 select date_part('epoch', now()) * 1000 as "atMs",
-  (select o.wake_at::text from open_tasks o
-   where o.partition = 0 and o.wake_at > now() and o.deadline_at is null order by o.wake_at limit 1) as next,
+  (select min(n.wake_at)::text from (
+    (select o.wake_at from open_tasks o
+     where o.partition = 0 and o.wake_at > now() and o.deadline_at is null order by o.wake_at limit 1)
+    union all
+    (select c.wake_at from cron_tasks c where c.enabled and c.wake_at is not null order by c.wake_at limit 1)) n) as next,
   (select coalesce(json_agg(json_build_object('id', r.id, 'status', r.status, 'taskType', r.task_type, 'queue', r.queue,
      'attempt', r.attempt, 'worker', r.worker) order by r.id), '[]') from restless r) as restless`,
 }

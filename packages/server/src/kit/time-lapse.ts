@@ -90,6 +90,7 @@ export class TimeLapse {
     // until its first pulse the node leads nothing
     if (!promoter.leads(0)) await duties.membership.pass()
     promoter.lookFor()
+    await duties.cron?.pass()
     await duties.timers?.pass()
   }
 

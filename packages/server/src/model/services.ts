@@ -1,5 +1,17 @@
 import type { TenantScope, Uuid } from '@duly/domain'
 import type { ClusterRecord } from './cluster.js'
+import type {
+  CronEdit,
+  CronFilters,
+  CronPut,
+  CronRecord,
+  CronSummary,
+  CrontabImport,
+  FiringRecord,
+  ImportedLine,
+  PreviewRequest,
+  PutResult,
+} from './cron.js'
 import type { ApiKeyRecord, NewApiKey } from './keys.js'
 import type { Page, PageRequest, RunRecord, TaskEdit, TaskFilters, TaskSummary } from './lists.js'
 import type { PurgeResult, QueueRecord } from './queues.js'
@@ -51,6 +63,26 @@ export interface Services {
     edit(id: Uuid, tenant: TenantScope, change: { readonly edit: TaskEdit; readonly actor: Actor }): Promise<TaskRecord>
     /** The current run, then the past ones, newest first. */
     runs(id: Uuid, tenant: TenantScope, page: PageRequest): Promise<Page<RunRecord>>
+  }
+  /** Recurring tasks. What a call schedules is committed when it resolves. */
+  readonly cron: {
+    /** Rejects with `name_taken`, and with `unprocessable` for what can never fire or is one too many. */
+    create(definition: CronPut): Promise<CronRecord>
+    /** Creates or replaces by tenant and name. */
+    put(definition: CronPut): Promise<PutResult>
+    get(id: Uuid, tenant: TenantScope): Promise<CronRecord>
+    /** Newest first, by id. A caller who is bound to a tenant gets that tenant's, and `forbidden` for another's. */
+    list(filters: CronFilters, tenant: TenantScope, page: PageRequest): Promise<Page<CronSummary>>
+    edit(id: Uuid, tenant: TenantScope, edit: CronEdit): Promise<CronRecord>
+    remove(id: Uuid, tenant: TenantScope): Promise<void>
+    /** A task of it now, outside its schedule. */
+    trigger(id: Uuid, tenant: TenantScope): Promise<Submitted>
+    /** The next nominal fire times, epoch ms, earliest first. */
+    fireTimes(id: Uuid, tenant: TenantScope, count: number): Promise<readonly number[]>
+    /** Latest first, behind the fire time `after`. */
+    firings(id: Uuid, tenant: TenantScope, page: PageRequest): Promise<Page<FiringRecord>>
+    preview(request: PreviewRequest): { readonly fireTimesMs: readonly number[]; readonly description: string }
+    import(request: CrontabImport): Promise<readonly ImportedLine[]>
   }
   readonly queues: {
     /** By name. Of one tenant: the queues that it uses, with its own figures. */

@@ -75,6 +75,10 @@ export interface GrantedTask {
   /** A suspect: an earlier attempt's worker died with it. The worker acknowledges before it starts the handler. */
   readonly suspect: boolean
   readonly traceparent: string | null
+  /** The recurring task that made it. */
+  readonly cronId: Uuid | null
+  /** When it was asked to run; of a recurring task the fire time. */
+  readonly scheduledAtMs: number | null
 }
 
 export interface ReportBase {

@@ -46,6 +46,7 @@ beforeAll(async () => {
 /** Things that nothing has, so that a route which would change them finds nothing. */
 const nothing = (): Names => ({
   ...{ task_id: unknownId('task'), worker_id: unknownId('worker'), key_id: unknownId('key') },
+  ...{ cron_id: unknownId('cron'), cron_name: 'nobody-has-this' },
   name: 'nobody-has-this',
 })
 
@@ -134,11 +135,22 @@ describe("another tenant's", () => {
       task_id,
       worker_id: worker.id,
       key_id: (await guarded.key(['read'], 'acme-corp')).id,
+      cron_id: await defineCron('acme-corp'),
+      cron_name: cronName,
       name: 'acme-has-this',
     }
   })
 
-  const routes = guardedRoutes.filter((route) => route.path.includes('{'))
+  const cronName = 'acme-repeats-this'
+  const defineCron = async (tenant: string): Promise<string> => {
+    const api = guarded.api(keyOf(named('admin', tenant)).secret)
+    const definition = { cron_expression: '@yearly', task_type: 'work' }
+    const { body } = await api.call<Names>('PUT', `/cron-tasks/by-name/${cronName}`, definition)
+    return String(body.cron_id)
+  }
+
+  // a PUT by name makes the caller's own
+  const routes = guardedRoutes.filter((route) => route.path.includes('{') && route.operationId !== 'putCronTask')
   test.each(routes)('things are for $method $path as if they did not exist', async (route) => {
     const none = nothing()
     const neutral = (names: Names, { status, problem }: Seen): string => {
@@ -157,6 +169,11 @@ describe("another tenant's", () => {
   test('things are untouched by that', async () => {
     const api = guarded.api(keyOf(named('admin', 'acme-corp')).secret)
     expect(await api.get(acme.task_id ?? '')).toMatchObject({ status: 'SCHEDULED' })
+    expect(await defineCron('rival')).not.toBe(acme.cron_id)
+    expect((await api.call('GET', `/cron-tasks/${acme.cron_id}`)).body).toMatchObject({
+      name: cronName,
+      status: 'ACTIVE',
+    })
     expect((await api.call('POST', `/workers/${acme.worker_id}/poll`, { slots: 1 })).status).toBe(200)
     const { body } = await api.call<{ items: { key_id: string; revoked_at: string | null }[] }>('GET', '/api-keys')
     expect(body.items.find(({ key_id }) => key_id === acme.key_id)).toMatchObject({ revoked_at: null })

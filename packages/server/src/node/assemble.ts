@@ -13,6 +13,7 @@ import { type DutyParts, makeDuties } from './duties.js'
 import { Health } from './health.js'
 import type { Membership } from './join.js'
 import { makeAccess } from './make-access.js'
+import { makeCron } from './parts/cron.js'
 import { makeDispatch } from './parts/dispatch.js'
 import { type Ground, makeGround } from './parts/ground.js'
 import { makeObservers, makeSignals, type Reached } from './parts/hints.js'
@@ -42,7 +43,7 @@ export function assemble(
   const { stores, waiters, recorder, storeNowMs } = ground
   const mint = () => membership.minter.mint()
   const { ring, uses: keyUses, keys } = makeAccess({ store: stores.keys, clock, storeNowMs, mint, log })
-  const reached = (): Reached => ({ sessions, dispatcher, promoter, duties })
+  const reached = (): Reached => ({ sessions, dispatcher, promoter, cronDuty, duties })
   const signals = makeSignals(ground, ring, reached)
   const observers = makeObservers(ground, signals, reached)
   const dispatch = makeDispatch(ground, observers, signals)
@@ -50,13 +51,14 @@ export function assemble(
   const upkeep = { observers, dispatcher, attempts, leadership: (): Leadership | null => leadership }
   const { promoter, watchdog, retention } = makeUpkeep(ground, upkeep)
   const leadership = makeLeadership(ground, { signals, promoter, watchdog, duties: () => duties })
-  const { intake, tasks, queues, stats } = makeTasks(ground, { observers, signals, dispatch })
+  const { intake, tasks, queues, stats, names } = makeTasks(ground, { observers, signals, dispatch })
+  const { cron, cronDuty } = makeCron(ground, { observers, signals, dispatch, names, duties: () => duties })
   const health = new Health(membership.database)
   const cluster = new Cluster({ store: stores.cluster, clock })
-  const services: Services = { intake, tasks, queues, fleet, workers, keys, stats, cluster, health }
+  const services: Services = { intake, tasks, cron, queues, fleet, workers, keys, stats, cluster, health }
   const api = makeApi(ground, services, config.open ? null : ring)
   const duties = makeDuties(
-    dutyParts(ground, { sessions, dispatcher, promoter, leadership, watchdog, retention, keyUses }),
+    dutyParts(ground, { sessions, dispatcher, promoter, cronDuty, leadership, watchdog, retention, keyUses }),
   )
   return {
     ...{ membership, api, health, dispatcher, sessions, waiters, intake, reports, duties, recorder, signals, log },
@@ -66,7 +68,7 @@ export function assemble(
 
 type OwnDutyParts = Pick<
   DutyParts,
-  'sessions' | 'dispatcher' | 'promoter' | 'leadership' | 'watchdog' | 'retention' | 'keyUses'
+  'sessions' | 'dispatcher' | 'promoter' | 'cronDuty' | 'leadership' | 'watchdog' | 'retention' | 'keyUses'
 >
 
 function dutyParts(ground: Ground, parts: OwnDutyParts): DutyParts {

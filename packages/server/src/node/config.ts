@@ -24,6 +24,8 @@ export interface ServerConfig {
   readonly payloadMaxBytes: number
   /** Queues, and task types, that keys bound to one tenant may bring along. */
   readonly tenantNamesMax: number
+  /** Recurring tasks that a tenant may have. */
+  readonly cronTasksMax: number
   /** Days that finished tasks are kept. */
   readonly retentionDays: number
   readonly drainMs: number
@@ -75,6 +77,7 @@ export function resolveConfig(given: ConfigSources): ServerConfig {
     statementTimeoutMs: seconds('statementTimeoutSeconds'),
     payloadMaxBytes: Number(read('payloadMaxBytes')),
     tenantNamesMax: Number(read('tenantNamesMax')),
+    cronTasksMax: Number(read('cronTasksMax')),
     retentionDays: Number(read('retentionDays')),
     drainMs: seconds('drainSeconds'),
     drainDelayMs: seconds('drainDelaySeconds'),
@@ -154,6 +157,7 @@ export function describeConfig(config: ServerConfig): Record<string, string> {
     statementTimeoutSeconds: config.statementTimeoutMs / 1_000,
     payloadMaxBytes: config.payloadMaxBytes,
     tenantNamesMax: config.tenantNamesMax,
+    cronTasksMax: config.cronTasksMax,
     retentionDays: config.retentionDays,
     drainSeconds: config.drainMs / 1_000,
     drainDelaySeconds: config.drainDelayMs / 1_000,

@@ -3,6 +3,7 @@ import pg from 'pg'
 import type { KeyUses } from '../access/key-uses.js'
 import { Duty } from '../base/duty.js'
 import type { Leadership } from '../coordination/leadership.js'
+import type { CronDuty } from '../cron/cron-duty.js'
 import type { Dispatcher } from '../dispatch/dispatcher.js'
 import type { Sessions } from '../dispatch/sessions.js'
 import type { Recorder } from '../stats/recorder.js'
@@ -29,6 +30,7 @@ export interface DutyParts {
   readonly promoter: Promoter
   /** Null without the role of a scheduler. */
   readonly leadership: Leadership | null
+  readonly cronDuty: CronDuty
   readonly watchdog: Watchdog
   readonly retention: Retention
   readonly keyUses: KeyUses
@@ -40,6 +42,8 @@ export interface DutyParts {
 
 export interface Duties {
   readonly timers: Duty | null
+  /** Fires recurring tasks. */
+  readonly cron: Duty | null
   /** Says that the node lives and counts the others; of a scheduler, leads and marks the store as well. */
   readonly membership: Duty
   readonly all: readonly Duty[]
@@ -59,15 +63,18 @@ export function makeDuties(parts: DutyParts): Duties {
   const duties = [clockDuty(parts), membership, statsDuty(parts), ...looks]
   const timers = leadership ? duty(parts, 'timers', 100, () => parts.promoter.runOnce()) : null
   const watchdog = leadership ? watchDuty(parts) : null
-  if (timers && watchdog) duties.push(timers, watchdog, ...schedulerDuties(parts))
+  const cron = leadership ? duty(parts, 'cron', 1_000, () => parts.cronDuty.runOnce()) : null
+  if (timers && watchdog && cron) duties.push(timers, watchdog, cron, ...schedulerDuties(parts))
   return {
     timers,
+    cron,
     membership,
     all: duties,
     watchdog,
     lookNow: () => {
       for (const each of [membership, ...looks]) each.wake()
       timers?.wake()
+      cron?.wake()
     },
     start: () => {
       for (const each of duties) each.start()

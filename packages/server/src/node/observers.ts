@@ -21,6 +21,8 @@ export interface ObserverParts {
   readonly signals: Signals
   readonly addTimer: (timer: DueTimer) => void
   readonly storeNowMs: () => number
+  /** Tasks ended at this node; one may wait for that. */
+  readonly onEnded: (ids: readonly Uuid[]) => void
 }
 
 const countOf = { SUCCEEDED: 'succeeded', FAILED: 'failed', DEAD: 'dead', CANCELLED: 'cancelled' } as const
@@ -78,6 +80,7 @@ export class Observers implements AttemptListener {
   ended = (ids: readonly Uuid[]): void => {
     this.#parts.waiters.finished(ids)
     for (const id of ids) this.#parts.signals.publish('finished', id)
+    this.#parts.onEnded(ids)
   }
 
   reopened = (tasks: readonly Landed[], rows: readonly Reopen[]): void => {
@@ -97,9 +100,10 @@ export class Observers implements AttemptListener {
     }
   }
 
-  committed = (rows: readonly MintedTask[], placed: readonly PlacedTask[], tookMs: number): void => {
+  /** `tookMs` null: no commit of intake. */
+  committed = (rows: readonly MintedTask[], placed: readonly PlacedTask[], tookMs: number | null): void => {
     if (placed.length === 0) return
-    this.#parts.metrics.commit(placed.length, tookMs)
+    if (tookMs !== null) this.#parts.metrics.commit(placed.length, tookMs)
     const minute = this.#parts.recorder.now()
     const byId = new Map(rows.map((row) => [row.id, row]))
     const lanes: ReadyLane[] = []

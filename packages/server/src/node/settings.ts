@@ -113,6 +113,12 @@ export const settings = {
     default: '1000',
     doc: 'Names of queues, and as many of task types, that keys bound to one tenant may bring into being: names last, and a deployment has 10,000 of each.',
   },
+  cronTasksMax: {
+    env: 'DULY_CRON_TASKS_MAX',
+    kind: { type: 'integer', min: 1, max: 100_000_000 },
+    default: '1000000',
+    doc: 'Recurring tasks that a tenant may have.',
+  },
   retentionDays: {
     env: 'DULY_RETENTION_DAYS',
     kind: { type: 'integer', min: 1, max: 3_650 },

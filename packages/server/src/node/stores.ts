@@ -3,8 +3,10 @@ import type { Uuid } from '@duly/domain'
 import { PostgresReadyQueue } from '../queue/postgres/ready-queue.js'
 import { AttemptStore } from '../store/attempt-store.js'
 import { ClusterStore } from '../store/cluster-store.js'
+import { CronStore } from '../store/cron-store.js'
 import type { Database } from '../store/database.js'
 import { EditStore } from '../store/edit-store.js'
+import { FiringStore } from '../store/firing-store.js'
 import { FleetStore } from '../store/fleet-store.js'
 import { IntakeStore } from '../store/intake-store.js'
 import { KeyStore } from '../store/key-store.js'
@@ -31,6 +33,7 @@ export const writerSlots = {
   timers: 6,
   tasks: 7,
   purges: 8,
+  cron: 9,
 } as const
 
 /** What the watchdog allows beyond the grace that workers are given: time for their own report to arrive. */
@@ -50,6 +53,8 @@ export function makeStores(database: Database, options: { nodeNumber: number; gr
     lists: new ListStore(database),
     tasks: new TaskStore(database, { slot: slot(writerSlots.tasks), graceMs }),
     progress: new ProgressStore(database),
+    cron: new CronStore(database),
+    firings: new FiringStore(database, { slot: slot(writerSlots.cron), graceMs }),
     fleet: new FleetStore(database),
     stats: new StatsStore(database, { writer: options.writer ?? randomUUID() }),
     sessions: new SessionStore(database, { graceMs }),

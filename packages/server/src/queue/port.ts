@@ -43,6 +43,10 @@ export interface TakenTask {
   readonly idempotencyKey: string | null
   readonly checkpoint: JsonText | null
   readonly traceparent: string | null
+  /** The recurring task that made it. */
+  readonly cronId: Uuid | null
+  /** When it was asked to run; of a recurring task the fire time. */
+  readonly scheduledAtMs: number | null
 }
 
 /** A task that became ready, as a hint for whoever keeps lanes outside PostgreSQL. */

@@ -32,7 +32,7 @@ wanted as materialized (
 placed as materialized (
   insert into open_tasks (id, partition, status, tenant, queue, task_type, priority, gate, lane_version, due_at, ready_at,
     wake_at, expires_at, timeout_ms, attempt, failures, crashes, undelivered, snoozes, releases, run, previous_delay_ms,
-    cancel_reason, blockers, concurrency_key, workflow_id, result_ttl_ms)
+    cancel_reason, blockers, concurrency_key, workflow_id, cron_id, result_ttl_ms)
   select w.id, w.partition, w.new_status, w.tenant, w.new_queue, w.task_type, w.new_priority,
     case when w.moves and w.gate <> '${gates.suspect}' then '${gates.none}' else w.gate end, w.lane_version + 1,
     case when not $6::boolean then w.due_at when w.new_status = 'SCHEDULED' then $7::timestamptz end,
@@ -41,7 +41,8 @@ placed as materialized (
     case when not $6::boolean then w.wake_at when w.new_status = 'SCHEDULED' then least($7::timestamptz, w.expiry)
       else w.expiry end,
     w.expires_at, coalesce($12::bigint, w.timeout_ms), w.attempt, w.failures, w.crashes, w.undelivered, w.snoozes, w.releases,
-    w.run, w.previous_delay_ms, w.cancel_reason, w.blockers, w.concurrency_key, w.workflow_id, w.result_ttl_ms
+    w.run, w.previous_delay_ms, w.cancel_reason, w.blockers, w.concurrency_key, w.workflow_id, w.cron_id,
+    w.result_ttl_ms
   from wanted w
   returning *
 ),

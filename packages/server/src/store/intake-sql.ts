@@ -40,6 +40,8 @@ const input = unnested([
   ['traceparent', 'text'],
   ['session', 'uuid'],
   ['token', 'bigint'],
+  ['cron_id', 'uuid'],
+  ['blockers', 'integer'],
 ])
 
 /**
@@ -53,7 +55,7 @@ export const insertTasks: Statement = {
   text: `
 with input as materialized (${input}),
 granted as materialized (
-  ${grantTo('$25::uuid[]')}
+  ${grantTo('$27::uuid[]')}
 ),
 judged as (
   select i.*, coalesce(i.scheduled_at, now() + i.delay_ms * interval '1 millisecond') as due, g.last_grant
@@ -64,13 +66,15 @@ judged as (
 ),
 placed as (
   insert into open_tasks (id, partition, status, tenant, queue, task_type, priority, due_at, ready_at, wake_at,
-    expires_at, timeout_ms, result_ttl_ms, concurrency_key, attempt, session, token, grant_no, started_at, deadline_at)
+    expires_at, timeout_ms, result_ttl_ms, concurrency_key, attempt, session, token, grant_no, started_at, deadline_at,
+    cron_id, blockers)
   select j.id, j.partition,
-    case when j.due > now() then 'SCHEDULED' when j.last_grant is not null then 'RUNNING' else 'PENDING' end,
+    case when j.blockers > 0 then 'BLOCKED' when j.due > now() then 'SCHEDULED'
+      when j.last_grant is not null then 'RUNNING' else 'PENDING' end,
     j.tenant, j.queue, j.task_type, j.priority,
     case when j.due > now() then j.due end,
-    case when j.due > now() then null else now() end,
-    case when j.last_grant is not null then now() + (j.timeout_ms + $26::bigint) * interval '1 millisecond'
+    case when j.blockers > 0 or j.due > now() then null else now() end,
+    case when j.last_grant is not null then now() + (j.timeout_ms + $28::bigint) * interval '1 millisecond'
       when j.due > now() then least(j.due, j.expires_at) else j.expires_at end,
     j.expires_at, j.timeout_ms, j.result_ttl_ms, j.concurrency_key,
     case when j.last_grant is null then 0 else 1 end,
@@ -78,23 +82,23 @@ placed as (
     case when j.last_grant is not null then j.token end,
     j.last_grant,
     case when j.last_grant is not null then now() end,
-    case when j.last_grant is not null then now() + j.timeout_ms * interval '1 millisecond' end
+    case when j.last_grant is not null then now() + j.timeout_ms * interval '1 millisecond' end, j.cron_id, j.blockers
   from judged j
   returning id, status, tenant, queue, priority, due_at, grant_no, deadline_at
 ),
 stored as (
   insert into tasks (id, tenant, task_type, queue, priority, created_at, scheduled_at, expires_at, max_retries,
     retry_backoff, retry_jitter, retry_delay_ms, retry_max_delay_ms, timeout_ms, result_ttl_ms, idempotency_key,
-    concurrency_key, tags, metadata, payload, traceparent)
+    concurrency_key, tags, metadata, payload, traceparent, cron_id)
   select i.id, i.tenant, i.task_type, i.queue, i.priority, now(),
     coalesce(i.scheduled_at, now() + nullif(i.delay_ms, 0) * interval '1 millisecond'), i.expires_at, i.max_retries,
     i.retry_backoff, i.retry_jitter, i.retry_delay_ms, i.retry_max_delay_ms, i.timeout_ms, i.result_ttl_ms,
-    i.idempotency_key, i.concurrency_key, i.tags::text[], i.metadata, i.payload, i.traceparent
+    i.idempotency_key, i.concurrency_key, i.tags::text[], i.metadata, i.payload, i.traceparent, i.cron_id
   from input i
 ),
 counted as (
   insert into counters (queue, priority, tenant, gate, slot, depth)
-  select p.queue, p.priority, p.tenant, '', $27::integer, count(*) from placed p where p.status = 'PENDING'
+  select p.queue, p.priority, p.tenant, '', $29::integer, count(*) from placed p where p.status = 'PENDING'
   group by 1, 2, 3 order by 1, 2, 3
   on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
 )
@@ -136,6 +140,8 @@ export function insertValues(
     textArray(of((task) => task.traceparent)),
     uuidArray(rows.map((row) => row.handoff?.session ?? null)),
     bigintArray(rows.map((row) => row.handoff?.token ?? null)),
+    uuidArray(rows.map((row) => row.cron?.id ?? null)),
+    int4Array(rows.map((row) => (row.cron?.isBlocked ? 1 : 0))),
     uuidArray([...sessions].sort()),
     graceMs,
     slot,

@@ -20,12 +20,14 @@ export interface MintedTask {
   readonly task: NewTask
   /** Direct hand-off: the waiting worker that shall get it, and the fence's random part. */
   readonly handoff: { readonly session: Uuid; readonly token: bigint } | null
+  /** The definition that it is a task of; blocked: it waits for the end of an earlier one. */
+  readonly cron?: { readonly id: Uuid; readonly isBlocked: boolean }
 }
 
 /** Where an inserted task stands. */
 export interface PlacedTask {
   readonly id: Uuid
-  readonly status: 'SCHEDULED' | 'PENDING' | 'RUNNING'
+  readonly status: 'SCHEDULED' | 'PENDING' | 'BLOCKED' | 'RUNNING'
   readonly createdAtMs: number
   readonly dueAtMs: number | null
   /** Set when handed off. */

@@ -103,9 +103,9 @@ archived as (
 buried as (delete from dead_letters d using gone g where d.task_id = g.id),
 again as (
   insert into open_tasks (id, partition, status, tenant, queue, task_type, priority, ready_at, timeout_ms,
-    result_ttl_ms, concurrency_key, workflow_id, attempt, undelivered, snoozes, releases, run)
+    result_ttl_ms, concurrency_key, workflow_id, cron_id, attempt, undelivered, snoozes, releases, run)
   select t.id, $3::smallint, 'PENDING', t.tenant, t.queue, t.task_type, t.priority, now(), t.timeout_ms,
-    t.result_ttl_ms, t.concurrency_key, t.workflow_id, g.attempt, 0, 0, g.releases, g.run + 1
+    t.result_ttl_ms, t.concurrency_key, t.workflow_id, t.cron_id, g.attempt, 0, 0, g.releases, g.run + 1
   from gone g join tasks t on t.id = g.id
   returning id, queue, priority, tenant, gate
 ),

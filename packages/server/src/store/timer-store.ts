@@ -109,7 +109,7 @@ c as (select * from up where status = 'RUNNING')
 select ${takenColumns}, c.status, null::float8 as "dueAtMs" from c ${takenJoins}
 union all
 select up.id, null, null, null, null, null, null, up.tenant, up.queue, up.task_type, up.priority, up.gate,
-  null, null, null, null, null, date_part('epoch', up.ready_at) * 1000, null, null, null, null, up.status,
+  null, null, null, null, null, date_part('epoch', up.ready_at) * 1000, null, null, null, null, null, null, up.status,
   date_part('epoch', up.ready_at) * 1000
 from up where up.status = 'PENDING'`,
 }

@@ -96,6 +96,22 @@ export const metricTable = {
   },
   duly_claim_batch_tasks: { kind: 'histogram', labels: [], help: 'Tasks taken by one claim.', buckets: sizeBuckets },
   duly_claim_seconds: { kind: 'histogram', labels: [], help: 'Duration of one claim.', buckets: storeBuckets },
+  duly_cron_firings_total: {
+    kind: 'counter',
+    labels: ['outcome'],
+    help: 'Fire times of recurring tasks that were judged: `fired`, `triggered`, `skipped_overlap`, `skipped_misfire`.',
+  },
+  duly_cron_lateness_seconds: {
+    kind: 'histogram',
+    labels: [],
+    help: 'From the fire time, moved by the jitter, to the commit of its task; what was missed and made up for counts in full.',
+    buckets: waitBuckets,
+  },
+  duly_cron_errors_total: {
+    kind: 'counter',
+    labels: [],
+    help: 'Looks at recurring tasks that could not be evaluated; the log and the field `error` name them.',
+  },
   duly_retention_removed_rows_total: {
     kind: 'counter',
     labels: ['kind'],

@@ -70,6 +70,12 @@ export interface Metrics {
   retentionSwap(landed: boolean, ms: number): void
   /** One pass of the retention; `atMs` and the age of the oldest partition by the store's clock. */
   retentionPass(pass: RetentionSample): void
+  /** Fire times that were judged, by what became of them. */
+  cronFirings(outcome: string, count: number): void
+  /** How late the task of a firing was made. */
+  cronLateness(ms: number): void
+  /** Definitions that could not be evaluated. */
+  cronErrors(count: number): void
   httpRequest(sample: HttpSample): void
   /** Where depths come from; asked at each scrape. A source that fails leaves its gauges out of the answer. */
   setQueueSource(source: () => Promise<readonly QueueSample[]>): void
@@ -168,6 +174,18 @@ class NodeMetrics implements Metrics {
     this.#observe('duly_retention_pass_seconds', ms)
     this.#instruments.gauge('duly_retention_oldest_day_seconds').set(oldestMs / 1_000)
     if (isComplete) this.#instruments.gauge('duly_retention_last_success_seconds').set(atMs / 1_000)
+  }
+
+  cronFirings(outcome: string, count: number): void {
+    this.#instruments.counter('duly_cron_firings_total').inc({ outcome }, count)
+  }
+
+  cronLateness(ms: number): void {
+    this.#observe('duly_cron_lateness_seconds', ms)
+  }
+
+  cronErrors(count: number): void {
+    this.#instruments.counter('duly_cron_errors_total').inc(count)
   }
 
   httpRequest({ method, route, status, seconds }: HttpSample): void {

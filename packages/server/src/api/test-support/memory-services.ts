@@ -19,6 +19,7 @@ import type {
   WorkerRecord,
   WorkerRegistration,
 } from '../../model.js'
+import { MemoryCron } from './memory-cron.js'
 
 /** The instant that every answer of these services carries. */
 export const fixedAtMs = Date.UTC(2026, 3, 3, 10)
@@ -106,6 +107,9 @@ export class MemoryServices implements Services {
       return [{ ...base, attempt: null, actor: 'api:req-1', reason: null }]
     },
   }
+
+  readonly recurring = new MemoryCron(fixedAtMs, newId)
+  readonly cron = this.recurring.service
 
   readonly queues = {
     list: async (_tenant: TenantScope, { after, limit }: PageRequest) => {
@@ -341,5 +345,7 @@ function grantOf(record: TaskRecord, grant: number): GrantedTask {
     idempotencyKey: record.idempotencyKey ?? id,
     checkpoint: null,
     suspect: false,
+    cronId: null,
+    scheduledAtMs: record.scheduledAtMs,
   }
 }

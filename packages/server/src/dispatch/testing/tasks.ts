@@ -18,7 +18,14 @@ export function aProfile(
 
 /** A task taken under the n-th lease of a test. */
 export function taken(n: number, over: Partial<TakenTask> = {}): TakenTask {
-  const texts = { payload: '{}', metadata: null, idempotencyKey: null, checkpoint: null, traceparent: null }
+  const texts = {
+    payload: '{}',
+    metadata: null,
+    idempotencyKey: null,
+    checkpoint: null,
+    traceparent: null,
+    ...{ cronId: null, scheduledAtMs: null },
+  }
   const instants = { timeoutMs: 1_000, deadlineAtMs: 1_000, startedAtMs: 0, readyAtMs: 0, createdAtMs: 0 }
   const lease = { id: `task ${n}`, session: 's', grant: n, attempt: 1, token: BigInt(n), failures: 0, suspect: false }
   return { ...lease, ...aLane(), taskType: 'x', ...texts, ...instants, ...over }

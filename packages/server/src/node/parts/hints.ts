@@ -1,5 +1,6 @@
 import type { KeyRing } from '../../access/key-ring.js'
 import { Signals } from '../../coordination/signals.js'
+import type { CronDuty } from '../../cron/cron-duty.js'
 import type { Dispatcher } from '../../dispatch/dispatcher.js'
 import type { Sessions } from '../../dispatch/sessions.js'
 import type { DueTimer } from '../../store/timer-store.js'
@@ -13,6 +14,7 @@ export interface Reached {
   readonly sessions: Sessions
   readonly dispatcher: Dispatcher
   readonly promoter: Promoter
+  readonly cronDuty: CronDuty
   readonly duties: Duties
 }
 
@@ -30,9 +32,11 @@ export function makeSignals(ground: Ground, ring: KeyRing, reached: () => Reache
       const { sessions, dispatcher, promoter, duties } = reached()
       if (hints.joined) duties.membership.wake()
       waiters.finished(hints.finished)
+      endedTasks(reached(), hints.finished)
       for (const session of hints.session) sessions.wake(session)
       for (const session of hints.drain) sessions.drained(session)
       if (hints.ready.length > 0) void dispatcher.readyElsewhere(hints.ready).catch(() => {})
+      if (hints.cron) duties.cron?.wake()
       if (hints.freed) duties.membership.wake()
       if (hints.timers === null) return
       promoter.lookFor(hints.timers)
@@ -49,6 +53,11 @@ export function makeSignals(ground: Ground, ring: KeyRing, reached: () => Reache
   })
 }
 
+/** A task of a recurring one may wait for one of these ends. */
+function endedTasks({ cronDuty, duties }: Reached, ids: readonly string[]): void {
+  if (cronDuty.ended(ids)) duties.cron?.wake()
+}
+
 /** What this node's commits tell its own parts and, as hints, other nodes. */
 export function makeObservers(ground: Ground, signals: Signals, reached: () => Reached): Observers {
   const { metrics, recorder, waiters, storeNowMs } = ground
@@ -61,5 +70,6 @@ export function makeObservers(ground: Ground, signals: Signals, reached: () => R
   return new Observers({
     ...{ metrics, recorder, waiters, signals, addTimer, storeNowMs },
     dispatcher: () => reached().dispatcher,
+    onEnded: (ids) => endedTasks(reached(), ids),
   })
 }

@@ -21,6 +21,7 @@ export function makeTasks(ground: Ground, parts: TaskParts) {
   const { config, stores, recorder, clock, storeNowMs } = ground
   const names = new Names(stores.intake, { limit: limits.queuesMaxCount, share: config.tenantNamesMax })
   return {
+    names,
     intake: makeIntake(ground, names, parts),
     tasks: makeTaskService(ground, names, parts),
     queues: makeQueues(ground, parts),

@@ -7,7 +7,8 @@ export const takenColumns = `
   t.payload, t.metadata, c.timeout_ms::float8 as "timeoutMs",
   date_part('epoch', c.deadline_at) * 1000 as "deadlineAtMs", date_part('epoch', c.started_at) * 1000 as "startedAtMs",
   date_part('epoch', c.ready_at) * 1000 as "readyAtMs", date_part('epoch', t.created_at) * 1000 as "createdAtMs",
-  t.idempotency_key as "idempotencyKey", t.traceparent, p.checkpoint`
+  t.idempotency_key as "idempotencyKey", t.traceparent, p.checkpoint, t.cron_id as "cronId",
+  date_part('epoch', t.scheduled_at) * 1000 as "scheduledAtMs"`
 
 /**
  * Joins of `takenColumns`. A checkpoint can only exist from the second attempt on. The limits keep each a look by key: a plan

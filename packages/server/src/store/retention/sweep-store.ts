@@ -80,6 +80,19 @@ gone as (delete from runs r using past p where r.task_id = p.task_id and r.run =
 select count(*)::integer as removed from gone`,
 }
 
+/** Firings by their age, also of definitions that live. */
+const sweepFirings = {
+  name: 'retention_sweep_firings',
+  text: `
+with past as (
+  select f.cron_id, f.fire_time from cron_firings f where f.fired_at < $1::timestamptz order by f.fired_at limit $2
+),
+gone as (
+  delete from cron_firings f using past p where f.cron_id = p.cron_id and f.fire_time = p.fire_time returning 1
+)
+select count(*)::integer as removed from gone`,
+}
+
 /** Sessions that ended a day ago and hold nothing. Their grants go with them. */
 const sweepSessions = {
   name: 'retention_sweep_sessions',
@@ -179,6 +192,10 @@ export class SweepStore {
 
   async runs(cutoff: string, limit: number): Promise<number> {
     return (await this.#step(sweepRuns, [cutoff, limit])).removed
+  }
+
+  async firings(cutoff: string, limit: number): Promise<number> {
+    return (await this.#step(sweepFirings, [cutoff, limit])).removed
   }
 
   async sessions(limit: number): Promise<number> {

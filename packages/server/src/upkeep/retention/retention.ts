@@ -127,6 +127,7 @@ export class Retention {
       { name: 'sessions', everyMs: hourMs, run: () => sweeps.sessions() },
       { name: 'runs', everyMs: hourMs, run: () => sweeps.runs(frame) },
       { name: 'api keys', everyMs: hourMs, run: () => sweeps.revoked(frame) },
+      { name: 'firings', everyMs: hourMs, run: () => sweeps.firings(frame) },
       { name: 'records', everyMs: hourMs, run: days },
       { name: 'counters', everyMs: 20 * hourMs, run: () => sweeps.counters() },
     ]

@@ -11,7 +11,14 @@ import {
 import type { Pace } from './pace.js'
 
 /** What rows are counted as in the metrics. */
-export type SweptKind = RelatedTable | 'idempotency_keys' | 'worker_sessions' | 'api_keys' | 'counters' | 'results'
+export type SweptKind =
+  | RelatedTable
+  | 'idempotency_keys'
+  | 'worker_sessions'
+  | 'api_keys'
+  | 'counters'
+  | 'results'
+  | 'cron_firings'
 
 export interface SweepsOptions {
   readonly sweeps: SweepStore
@@ -51,6 +58,11 @@ export class Sweeps {
 
   async runs({ cutoff }: Frame): Promise<void> {
     await this.#repeat('runs', (limit) => this.#options.sweeps.runs(cutoff, limit))
+  }
+
+  /** What became of fire times: the guard of what was fired twice, kept as long as the tasks are. */
+  async firings({ cutoff }: Frame): Promise<void> {
+    await this.#repeat('cron_firings', (limit) => this.#options.sweeps.firings(cutoff, limit))
   }
 
   async sessions(): Promise<void> {

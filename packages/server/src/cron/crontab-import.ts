@@ -1,0 +1,66 @@
+import { type CrontabEntry, type CrontabLine, DulyError, defaultRetryPolicy, isName, parseCrontab } from '@duly/domain'
+import type { CronDefinition, CronPut, CrontabImport, ImportedLine, PutResult } from '../model.js'
+
+export interface ImportSteps {
+  /** Throws what a put would be refused with. */
+  readonly judge: (definition: CronDefinition) => void
+  readonly put: (definition: CronPut) => Promise<PutResult>
+}
+
+/** Lines that are stored at the same time: fewer than there are connections for it. */
+const width = 3
+const timeoutMs = 300_000
+
+/**
+ * Takes a crontab line by line. Names come from the commands, so that the same crontab again, or one with other times, replaces what
+ * it made before and adds nothing.
+ * @throws DulyError `too_large`, `invalid_request` (its time zone), and `store_unavailable` when the store goes away meanwhile
+ */
+export async function importCrontab(request: CrontabImport, steps: ImportSteps): Promise<readonly ImportedLine[]> {
+  const { crontab, timezone, taskType, hasUser } = request
+  const lines = parseCrontab(crontab, { timezone, taskType, hasUser })
+  const results: ImportedLine[] = []
+  for (let from = 0; from < lines.length; from += width) {
+    const some = lines.slice(from, from + width)
+    results.push(...(await Promise.all(some.map((line) => importLine(line, request, steps)))))
+  }
+  return results
+}
+
+async function importLine(line: CrontabLine, request: CrontabImport, steps: ImportSteps): Promise<ImportedLine> {
+  const base = { line: line.line, text: line.text, id: null, name: null, message: null }
+  if ('ignored' in line) return { ...base, result: 'ignored', message: line.ignored }
+  if ('refused' in line) return { ...base, result: 'refused', message: line.refused }
+  const name = `${request.namePrefix}${line.taken.name}`
+  if (!isName(name)) return { ...base, result: 'refused', name, message: 'its name, with the prefix, is too long' }
+  const definition = definitionOf(line.taken, { ...request, name })
+  try {
+    if (request.dryRun) {
+      steps.judge({ ...definition, enabled: true })
+      return { ...base, result: 'would_import', name }
+    }
+    const { record, result } = await steps.put(definition)
+    return { ...base, result, id: record.id, name }
+  } catch (error) {
+    if (!(error instanceof DulyError) || error.status >= 500) throw error
+    return { ...base, result: 'refused', name, message: error.message }
+  }
+}
+
+function definitionOf(
+  { schedule, payload }: CrontabEntry,
+  request: CrontabImport & { readonly name: string },
+): CronPut {
+  const { tenant, boundTo, name, enabled, taskType, queue, metadata } = request
+  const { expression, timezone } = schedule
+  const { maxRetries, backoff, jitter, delayMs, maxDelayMs } = defaultRetryPolicy
+  return {
+    ...{ tenant, boundTo, name, enabled, expression, everyMs: null, timezone },
+    ...{ overlap: 'skip', misfire: 'fire_once', graceMs: 60_000, startsAtMs: null, endsAtMs: null, jitterMs: 0 },
+    template: {
+      ...{ taskType, queue, metadata, payload: JSON.stringify(payload), priority: 2, tags: [] },
+      ...{ expiresAtMs: null, resultTtlMs: null, concurrencyKey: null, timeoutMs },
+      ...{ maxRetries, backoff, jitter, retryDelayMs: delayMs, retryMaxDelayMs: maxDelayMs },
+    },
+  }
+}

@@ -1,0 +1,127 @@
+import { DulyError, type IdMinter, partitionOf, type TenantScope, timestampMsOf, type Uuid } from '@duly/domain'
+import type { Submitted } from '../model.js'
+import { unpackTemplate } from '../store/cron-template.js'
+import type { Connection, Database } from '../store/database.js'
+import { asDulyError, faultKind, isUnknownOutcome, UnsettledOutcome } from '../store/faults.js'
+import type { FiringStore, NewFiring } from '../store/firing-store.js'
+import type { IntakeStore, MintedTask, PlacedTask } from '../store/intake-store.js'
+import { taskOf } from './firer.js'
+
+export interface TriggerOptions {
+  readonly database: Database
+  readonly store: FiringStore
+  readonly intake: IntakeStore
+  readonly minter: IdMinter
+  readonly onTriggered: (row: MintedTask, placed: PlacedTask, firing: NewFiring) => void
+}
+
+interface Triggered {
+  readonly row: MintedTask
+  readonly placed: PlacedTask
+  readonly firing: NewFiring
+}
+
+const maxTries = 4
+
+/** A task of a definition now, by hand: recorded as a firing, while its schedule stays as it is. */
+export class Trigger {
+  readonly #options: TriggerOptions
+
+  constructor(options: TriggerOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Null: there is no such definition.
+   * @throws DulyError `commit_unknown`, `store_unavailable`, `unprocessable` (its template is spoilt)
+   */
+  async fire(cronId: Uuid, tenant: TenantScope): Promise<Submitted | null> {
+    const { database, minter, onTriggered, intake } = this.#options
+    const taskId = minter.mint(partitionOf(cronId))
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const done = await database.transaction((client) => this.#fire(client, { cronId, tenant, taskId }))
+        if (done === null) return null
+        onTriggered(done.row, done.placed, done.firing)
+        return {
+          id: taskId,
+          status: 'PENDING',
+          scheduledAtMs: null,
+          createdAtMs: done.placed.createdAtMs,
+          replayed: false,
+        }
+      } catch (error) {
+        const kind = faultKind(error)
+        if (kind === 'missing_day' && attempt < maxTries) await intake.makeDays([timestampMsOf(taskId)])
+        else if (kind !== 'transient' || attempt === maxTries) return this.#settled(taskId, error)
+      }
+    }
+  }
+
+  /** What failed may have been committed. */
+  async #settled(taskId: Uuid, error: unknown): Promise<Submitted> {
+    if (error instanceof DulyError) throw error
+    const unknown = new DulyError(
+      'commit_unknown',
+      'The connection broke during the commit and the outcome could not be read.',
+      {
+        retryAfterSeconds: 1,
+        cause: error,
+      },
+    )
+    if (error instanceof UnsettledOutcome) throw unknown
+    if (!isUnknownOutcome(error)) throw asDulyError(error)
+    const [standing] = await this.#options.intake.standing([taskId]).catch(() => {
+      throw unknown
+    })
+    if (standing === undefined) throw asDulyError(error)
+    return { ...standing, status: standing.status === 'RUNNING' ? 'PENDING' : standing.status, replayed: false }
+  }
+
+  async #fire(
+    client: Connection,
+    { cronId, tenant, taskId }: { readonly cronId: Uuid; readonly tenant: TenantScope; readonly taskId: Uuid },
+  ): Promise<Triggered | null> {
+    const { store, intake } = this.#options
+    const locked = await store.lockOne(client, cronId, tenant)
+    if (locked === null) return null
+    const template = { ...readTemplate(() => unpackTemplate(locked)), payload: locked.payload }
+    const task = taskOf(locked.tenant, template, null)
+    const row = {
+      id: taskId,
+      partition: partitionOf(taskId),
+      task,
+      handoff: null,
+      cron: { id: cronId, isBlocked: false },
+    }
+    const firing = await this.#record(client, { cronId, tenant: locked.tenant, taskId, atMs: Math.ceil(locked.nowMs) })
+    const [placed] = await intake.insert(client, [row], store.slot)
+    if (placed === undefined) throw new Error('an inserted task did not come back')
+    await store.triggered(client, cronId, taskId)
+    return { row, placed, firing }
+  }
+
+  /** Firings of one definition have different instants: the next free one, to the millisecond. */
+  async #record(
+    client: Connection,
+    { atMs, ...of }: { readonly cronId: Uuid; readonly tenant: string; readonly taskId: Uuid; readonly atMs: number },
+  ): Promise<NewFiring> {
+    for (let fireAtMs = atMs; ; fireAtMs++) {
+      // whole seconds are those of schedules
+      if (fireAtMs % 1_000 === 0) continue
+      const firing: NewFiring = { ...of, fireAtMs, outcome: 'triggered' }
+      if ((await this.#options.store.record(client, [firing])).length > 0) return firing
+    }
+  }
+}
+
+function readTemplate<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error)
+    throw new DulyError('unprocessable', `No task can be made of it: ${said}. Replace its definition.`, {
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,187 @@
+import { statusGuard } from '@duly/domain'
+import { byKey, type Statement, unnested } from './database.js'
+import { ms } from './record-sql.js'
+
+/** What an idle node asks, once in a while: when the next one is due, and whether a task waits for an older one's end. */
+export const look: Statement = {
+  name: 'look_cron',
+  text: `
+select ${ms('now()', 'nowMs')},
+  (select ${"date_part('epoch', c.wake_at) * 1000"} from cron_tasks c
+    where c.enabled and c.wake_at is not null order by c.wake_at limit 1) as "wakeAtMs",
+  exists (select from open_tasks o where o.status = 'BLOCKED' and o.cron_id is not null) as "isBlocked"`,
+}
+
+/**
+ * Definitions that are due, oldest first, locked to the end of the transaction. Rows that others hold are skipped: they fire them.
+ * $2: only these, to find the one that spoils a batch.
+ */
+export const lockDue: Statement = {
+  name: 'lock_cron_due',
+  text: `
+select c.id, c.tenant, c.name, c.expression, c.every_ms::float8 as "everyMs", ${ms('c.anchor_at', 'anchorAtMs')}, c.timezone,
+  c.overlap, c.misfire, c.grace_ms::float8 as "graceMs", ${ms('c.starts_at', 'startsAtMs')}, ${ms('c.ends_at', 'endsAtMs')},
+  c.jitter_ms::float8 as "jitterMs", ${ms('c.next_fire_at', 'nextFireAtMs')}, ${ms('c.wake_at', 'wakeAtMs')}, c.error,
+  c.task_type as "taskType", c.queue, c.task, c.metadata, octet_length(c.payload) as "payloadBytes", ${ms('now()', 'nowMs')}
+from cron_tasks c
+where c.enabled and c.wake_at is not null and c.wake_at <= now() and ($2::uuid[] is null or c.id = any ($2::uuid[]))
+order by c.wake_at limit $1
+for update skip locked`,
+}
+
+/** One definition for a firing by hand. */
+export const lockOne: Statement = {
+  name: 'lock_cron_one',
+  text: `
+select c.id, c.tenant, c.task_type as "taskType", c.queue, c.task, c.metadata, c.payload, ${ms('now()', 'nowMs')}
+from cron_tasks c where c.id = $1 and ($2::text is null or c.tenant = $2::text)
+for update`,
+}
+
+export const payloads: Statement = {
+  name: 'read_cron_payloads',
+  text: `
+select c.id, c.payload from unnest($1::uuid[]) as i (id)
+cross join lateral (select c.id, c.payload from cron_tasks c where c.id = i.id limit 1) c`,
+}
+
+/**
+ * Which of these definitions have unfinished tasks. A statement of its own, after the lock: its snapshot has what the one who held the
+ * lock before did.
+ */
+export const busy: Statement = {
+  name: 'busy_cron',
+  text: `
+select i.id from unnest($1::uuid[]) as i (id)
+where exists (select from open_tasks o where o.cron_id = i.id)`,
+}
+
+/** Holds the unfinished tasks of these definitions where they stand, so that what is cancelled next misses none. */
+export const lockOpen: Statement = {
+  name: 'lock_cron_open',
+  text: `select o.id from open_tasks o where o.cron_id = any ($1::uuid[]) order by o.id for update`,
+}
+
+export const cancelWaiting: Statement = {
+  name: 'cancel_cron_waiting',
+  text: `
+with gone as materialized (
+  delete from open_tasks o where o.cron_id = any ($1::uuid[]) and ${statusGuard('cancel', 'o.status')} returning o.*
+),
+outcome as (
+  insert into outcomes (id, status, completed_at, attempt, failures, crashes, undelivered, snoozes, releases, run, reason)
+  select id, 'CANCELLED', now(), attempt, failures, crashes, undelivered, snoozes, releases, run, 'overlap' from gone
+),
+event as (
+  insert into task_events (task_id, at, transition, from_status, to_status, actor, reason)
+  select id, now(), 'cancel', status, 'CANCELLED', 'cron', 'overlap' from gone
+),
+counted as (
+  insert into counters (queue, priority, tenant, gate, slot, depth)
+  select queue, priority, tenant, gate, $2::integer, -count(*) from gone where status = 'PENDING'
+  group by 1, 2, 3, 4 order by 1, 2, 3, 4
+  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
+)
+select id, tenant, queue, task_type as "taskType" from gone`,
+}
+
+/** Marks what runs, and names all that is marked, by now or before: its end is waited for. */
+export const requestCancel: Statement = {
+  name: 'request_cron_cancel',
+  text: `
+with running as materialized (
+  select o.id, o.cron_id, o.session, o.attempt, o.cancel_requested_at is null as "isNew" from open_tasks o
+  where o.cron_id = any ($1::uuid[]) and ${statusGuard('request_cancel', 'o.status')}
+),
+marked as (
+  update open_tasks o set cancel_requested_at = now(), cancel_reason = 'overlap',
+    wake_at = least(o.wake_at, now() + $2::bigint * interval '1 millisecond')
+  from running r where ${byKey('o.id', 'r.id')} and r."isNew"
+),
+event as (
+  insert into task_events (task_id, at, transition, from_status, to_status, attempt, actor, reason)
+  select r.id, now(), 'request_cancel', 'RUNNING', 'RUNNING', r.attempt, 'cron', 'overlap' from running r where r."isNew"
+)
+select r.id, r.cron_id as "cronId", r.session, r."isNew" from running r`,
+}
+
+/** The second guard of I6: of a fire time that was judged before, nothing comes back, and no task is made. */
+export const record: Statement = {
+  name: 'record_firings',
+  text: `
+insert into cron_firings (cron_id, fire_time, tenant, fired_at, outcome, task_id)
+select i.cron_id, i.fire_time, i.tenant, now(), i.outcome, i.task_id
+from (${unnested([
+    ['cron_id', 'uuid'],
+    ['fire_time', 'timestamptz'],
+    ['tenant', 'text'],
+    ['outcome', 'text'],
+    ['task_id', 'uuid'],
+  ])}) i
+order by i.cron_id, i.fire_time
+on conflict (cron_id, fire_time) do nothing
+returning cron_id as "cronId", ${ms('fire_time', 'fireAtMs')}`,
+}
+
+/** Moves definitions on: the compare-and-set on the fire time that was judged. */
+export const move: Statement = {
+  name: 'move_cron',
+  text: `
+update cron_tasks c
+set next_fire_at = i.next_at, wake_at = i.wake_at, error = null, fired = c.fired + i.fired, skipped = c.skipped + i.skipped,
+  last_fire_at = coalesce(i.last_fire_at, c.last_fire_at), last_task_id = coalesce(i.last_task, c.last_task_id),
+  last_fired_at = case when i.last_task is null then c.last_fired_at else now() end
+from (${unnested([
+    ['id', 'uuid'],
+    ['from_at', 'timestamptz'],
+    ['next_at', 'timestamptz'],
+    ['wake_at', 'timestamptz'],
+    ['fired', 'integer'],
+    ['skipped', 'integer'],
+    ['last_fire_at', 'timestamptz'],
+    ['last_task', 'uuid'],
+  ])}) i
+where ${byKey('c.id', 'i.id')} and c.next_fire_at = i.from_at
+returning c.id`,
+}
+
+/** After a firing by hand; what comes next stays. */
+export const triggered: Statement = {
+  name: 'cron_triggered',
+  text: `update cron_tasks c set fired = c.fired + 1, last_fired_at = now(), last_task_id = $2 where c.id = $1`,
+}
+
+/** Definitions that could not be evaluated: looked at again in $3 ms. */
+export const mark: Statement = {
+  name: 'mark_cron_errors',
+  text: `
+update cron_tasks c set error = i.error, wake_at = now() + $3::bigint * interval '1 millisecond'
+from (${unnested([
+    ['id', 'uuid'],
+    ['error', 'text'],
+  ])}) i
+where ${byKey('c.id', 'i.id')} and c.wake_at is not null`,
+}
+
+/** Tasks whose older ones, which were told to stop, have all ended. */
+export const unblock: Statement = {
+  name: 'unblock_cron',
+  text: `
+with freed as materialized (
+  select o.id from open_tasks o
+  where ${statusGuard('unblock', 'o.status')} and o.cron_id is not null and not exists (
+    select from open_tasks r where r.cron_id = o.cron_id and r.status = 'RUNNING' and r.cancel_requested_at is not null)
+  order by o.id limit $1 for update skip locked
+),
+up as materialized (
+  update open_tasks o set status = 'PENDING', blockers = 0, ready_at = now(), lane_version = o.lane_version + 1
+  from freed f where ${byKey('o.id', 'f.id')} and ${statusGuard('unblock', 'o.status')}
+  returning o.*
+),
+counted as (
+  insert into counters (queue, priority, tenant, gate, slot, depth)
+  select queue, priority, tenant, gate, $2::integer, count(*) from up group by 1, 2, 3, 4 order by 1, 2, 3, 4
+  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
+)
+select id, tenant, queue, task_type as "taskType", priority, gate, ${ms('ready_at', 'dueAtMs')} from up`,
+}

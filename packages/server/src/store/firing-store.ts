@@ -1,0 +1,209 @@
+import type { MisfirePolicy, OverlapPolicy, Priority, Uuid } from '@duly/domain'
+import type { EndedTask } from '../model.js'
+import type { TemplateColumns } from './cron-template.js'
+import type { Connection, Database, Row, Statement } from './database.js'
+import * as sql from './firing-sql.js'
+import { instantArray, int4Array, textArray, uuidArray } from './params.js'
+import type { Promoted } from './timer-store.js'
+
+/** A definition whose time has come, locked; all instants are epoch ms of the store. */
+export interface DueCron extends TemplateColumns {
+  readonly id: Uuid
+  readonly tenant: string
+  readonly name: string
+  readonly expression: string | null
+  readonly everyMs: number | null
+  readonly anchorAtMs: number
+  readonly timezone: string
+  readonly overlap: OverlapPolicy
+  readonly misfire: MisfirePolicy
+  readonly graceMs: number
+  readonly startsAtMs: number | null
+  readonly endsAtMs: number | null
+  readonly jitterMs: number
+  readonly nextFireAtMs: number
+  readonly wakeAtMs: number
+  readonly error: string | null
+  readonly payloadBytes: number
+  readonly nowMs: number
+}
+
+/** A definition, locked for a firing by hand. */
+export interface LockedCron extends TemplateColumns {
+  readonly id: Uuid
+  readonly tenant: string
+  readonly payload: string
+  readonly nowMs: number
+}
+
+/** What becomes of one fire time. */
+export interface NewFiring {
+  readonly cronId: Uuid
+  readonly fireAtMs: number
+  readonly tenant: string
+  readonly outcome: 'fired' | 'triggered' | 'skipped_overlap' | 'skipped_misfire'
+  readonly taskId: Uuid | null
+}
+
+/** A definition that goes on. */
+export interface Move {
+  readonly id: Uuid
+  /** The fire time that was judged: compared. */
+  readonly fromMs: number
+  readonly nextMs: number | null
+  readonly wakeAtMs: number | null
+  readonly fired: number
+  readonly skipped: number
+  /** Of the last task that was made; null: none was. */
+  readonly last: { readonly fireAtMs: number; readonly taskId: Uuid } | null
+}
+
+/** A running task of a definition that was told to stop, now or before. */
+export interface StoppingTask {
+  readonly id: Uuid
+  readonly cronId: Uuid
+  readonly session: Uuid
+  readonly isNew: boolean
+}
+
+export interface CronLook {
+  readonly nowMs: number
+  readonly wakeAtMs: number | null
+  readonly isBlocked: boolean
+}
+
+/** A task that waits no longer for an older one. */
+export type Unblocked = Promoted & { readonly priority: Priority }
+
+/** The statements of a firing; those with a connection belong to one transaction. */
+export class FiringStore {
+  readonly #database: Database
+  readonly #slot: number
+  readonly #graceMs: number
+
+  constructor(database: Database, options: { slot: number; graceMs: number }) {
+    this.#database = database
+    this.#slot = options.slot
+    this.#graceMs = options.graceMs
+  }
+
+  /** The counters' slot of tasks that are made here. */
+  get slot(): number {
+    return this.#slot
+  }
+
+  async look(): Promise<CronLook> {
+    const [row] = await this.#database.hot<CronLook>(sql.look, [])
+    return row ?? { nowMs: 0, wakeAtMs: null, isBlocked: false }
+  }
+
+  async unblock(limit: number): Promise<Unblocked[]> {
+    return this.#database.hot<Unblocked>(sql.unblock, [limit, this.#slot])
+  }
+
+  /** They are looked at again in `retryMs`. */
+  async mark(errors: readonly { readonly id: Uuid; readonly error: string }[], retryMs: number): Promise<void> {
+    if (errors.length > 0) await this.#database.hot(sql.mark, markValues(errors, retryMs))
+  }
+
+  async markWithin(
+    client: Connection,
+    errors: readonly { readonly id: Uuid; readonly error: string }[],
+    retryMs: number,
+  ): Promise<void> {
+    if (errors.length > 0) await rows(client, sql.mark, markValues(errors, retryMs))
+  }
+
+  async lockDue(client: Connection, limit: number, only: readonly Uuid[] | null): Promise<DueCron[]> {
+    const due = await rows<DueCron>(client, sql.lockDue, [limit, only === null ? null : uuidArray(only)])
+    return due.map(whole)
+  }
+
+  async lockOne(client: Connection, id: Uuid, tenant: string | null): Promise<LockedCron | null> {
+    const [row] = await rows<LockedCron>(client, sql.lockOne, [id, tenant])
+    return row ?? null
+  }
+
+  async payloads(client: Connection, ids: readonly Uuid[]): Promise<ReadonlyMap<Uuid, string>> {
+    const found = await rows<{ id: Uuid; payload: string }>(client, sql.payloads, [uuidArray(ids)])
+    return new Map(found.map(({ id, payload }) => [id, payload]))
+  }
+
+  async busy(client: Connection, ids: readonly Uuid[]): Promise<ReadonlySet<Uuid>> {
+    if (ids.length === 0) return new Set()
+    const found = await rows<{ id: Uuid }>(client, sql.busy, [uuidArray(ids)])
+    return new Set(found.map(({ id }) => id))
+  }
+
+  /** Those that were judged now and not before, by definition and fire time. */
+  async record(client: Connection, firings: readonly NewFiring[]): Promise<{ cronId: Uuid; fireAtMs: number }[]> {
+    if (firings.length === 0) return []
+    const found = await rows<{ cronId: Uuid; fireAtMs: number }>(client, sql.record, [
+      uuidArray(firings.map((firing) => firing.cronId)),
+      instantArray(firings.map((firing) => firing.fireAtMs)),
+      textArray(firings.map((firing) => firing.tenant)),
+      textArray(firings.map((firing) => firing.outcome)),
+      uuidArray(firings.map((firing) => firing.taskId)),
+    ])
+    return found.map(({ cronId, fireAtMs }) => ({ cronId, fireAtMs: Math.round(fireAtMs) }))
+  }
+
+  /** Cancels what is unfinished of these definitions: what waits at once; what runs is told, and its end waited for. */
+  async cancelOpen(
+    client: Connection,
+    ids: readonly Uuid[],
+  ): Promise<{ readonly cancelled: readonly EndedTask[]; readonly stopping: readonly StoppingTask[] }> {
+    if (ids.length === 0) return { cancelled: [], stopping: [] }
+    const crons = uuidArray(ids)
+    const open = await rows(client, sql.lockOpen, [crons])
+    if (open.length === 0) return { cancelled: [], stopping: [] }
+    const cancelled = await rows<EndedTask>(client, sql.cancelWaiting, [crons, this.#slot])
+    const stopping = await rows<StoppingTask>(client, sql.requestCancel, [crons, this.#graceMs])
+    return { cancelled, stopping }
+  }
+
+  /** How many of them moved: all, since they are locked. */
+  async move(client: Connection, moves: readonly Move[]): Promise<number> {
+    if (moves.length === 0) return 0
+    const moved = await rows(client, sql.move, [
+      uuidArray(moves.map((each) => each.id)),
+      instantArray(moves.map((each) => each.fromMs)),
+      instantArray(moves.map((each) => each.nextMs)),
+      instantArray(moves.map((each) => each.wakeAtMs)),
+      int4Array(moves.map((each) => each.fired)),
+      int4Array(moves.map((each) => each.skipped)),
+      instantArray(moves.map((each) => each.last?.fireAtMs ?? null)),
+      uuidArray(moves.map((each) => each.last?.taskId ?? null)),
+    ])
+    return moved.length
+  }
+
+  async triggered(client: Connection, id: Uuid, taskId: Uuid): Promise<void> {
+    await rows(client, sql.triggered, [id, taskId])
+  }
+}
+
+async function rows<R extends object = Row>(
+  client: Connection,
+  statement: Statement,
+  values: readonly unknown[],
+): Promise<R[]> {
+  const result = await client.query<R>({ ...statement, values: values as unknown[] })
+  return result.rows
+}
+
+function markValues(errors: readonly { readonly id: Uuid; readonly error: string }[], retryMs: number) {
+  return [uuidArray(errors.map(({ id }) => id)), textArray(errors.map(({ error }) => error)), retryMs]
+}
+
+/** PostgreSQL's instants come as doubles: what is compared and stored again must be whole. */
+function whole(row: DueCron): DueCron {
+  const rounded = (ms: number | null): number | null => (ms === null ? null : Math.round(ms))
+  return {
+    ...row,
+    anchorAtMs: Math.round(row.anchorAtMs),
+    nextFireAtMs: Math.round(row.nextFireAtMs),
+    startsAtMs: rounded(row.startsAtMs),
+    endsAtMs: rounded(row.endsAtMs),
+  }
+}
