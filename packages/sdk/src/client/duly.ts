@@ -1,4 +1,5 @@
 import type { TaskDefinition } from '../define-task.js'
+import { Cron } from './cron.js'
 import { HttpClient } from './http.js'
 import { ApiKeys } from './keys.js'
 import { type DulyOptions, type ResolvedOptions, resolveOptions } from './options.js'
@@ -16,6 +17,7 @@ import { Workers } from './workers.js'
 export class Duly {
   readonly options: ResolvedOptions
   readonly tasks: Tasks
+  readonly cron: Cron
   readonly queues: Queues
   readonly workers: Workers
   readonly keys: ApiKeys
@@ -26,6 +28,7 @@ export class Duly {
     this.options = resolveOptions(options)
     this.#http = new HttpClient(this.options)
     this.tasks = new Tasks(this.#http)
+    this.cron = new Cron(this.#http, this.tasks)
     this.queues = new Queues(this.#http)
     this.workers = new Workers(this.#http)
     this.keys = new ApiKeys(this.#http)

@@ -6,7 +6,7 @@ import type { ResolvedOptions } from './options.js'
 import { connectionErrorOf, problemOf } from './problems.js'
 
 export interface ApiRequest {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Below `/api/v1`, e.g. `/tasks`. */
   readonly path: string
   /** JSON text. */

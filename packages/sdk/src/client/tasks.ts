@@ -208,6 +208,11 @@ export class Tasks {
     return this.#list<EventRecord>(taskPath(id, 'events'))
   }
 
+  /** The handle of a task that another call made. */
+  handleOf(receipt: Record<string, unknown>): TaskHandle {
+    return this.#handle('', { ...receipt, replayed: false })
+  }
+
   async #list<T>(path: string): Promise<readonly T[]> {
     const answer = await this.#http.call({ method: 'GET', path, repeatable: true })
     const { items } = fromWire(answer.body) as Page<T>

@@ -22,8 +22,13 @@ export function fromWire(value: unknown): unknown {
 
 function fromWireField(key: string, field: unknown): unknown {
   if (OPAQUE.has(key)) return field
-  if (typeof field === 'string') return key.endsWith('_at') || key === 'at' ? new Date(field) : field
+  if (typeof field === 'string') return isInstant(key) ? new Date(field) : field
+  if (key === 'fire_times' && Array.isArray(field)) return field.map((each) => new Date(String(each)))
   return fromWire(field)
+}
+
+function isInstant(key: string): boolean {
+  return key.endsWith('_at') || key.endsWith('fire_time') || key === 'at'
 }
 
 function camelCase(key: string): string {

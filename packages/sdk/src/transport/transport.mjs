@@ -17,7 +17,7 @@ import https from 'node:https'
 
 /**
  * @typedef {object} Exchange
- * @property {'GET' | 'POST' | 'PATCH' | 'DELETE'} method
+ * @property {'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} method
  * @property {string} path below the base address, e.g. `/api/v1/tasks`
  * @property {string | undefined} [body] JSON text
  * @property {Readonly<Record<string, string>> | undefined} [headers]

@@ -38,6 +38,10 @@ export interface TaskContext {
   readonly fence: string
   /** The submission's key, or the task id: the same in every attempt. For calls to other services. */
   readonly idempotencyKey: string
+  /** The recurring task that made this one; null: none. */
+  readonly cronId: string | null
+  /** When it was asked to run; of a recurring task the fire time, however late it started. Null: at once, or triggered by hand. */
+  readonly scheduledAt: Date | null
   readonly metadata: Metadata
   readonly traceparent: string | null
   /** Results of the tasks this one depended on, by node name. */
@@ -116,6 +120,15 @@ export class HandlerContext implements TaskContext {
 
   get idempotencyKey(): string {
     return this.#attempt.grant.idempotency_key
+  }
+
+  get cronId(): string | null {
+    return this.#attempt.grant.cron_id ?? null
+  }
+
+  get scheduledAt(): Date | null {
+    const { scheduled_at: at } = this.#attempt.grant
+    return at === undefined || at === null ? null : new Date(at)
   }
 
   get metadata(): Metadata {

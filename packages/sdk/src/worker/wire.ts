@@ -18,6 +18,9 @@ export interface WireGrant {
   readonly dependency_results?: Readonly<Record<string, unknown>>
   readonly metadata: Metadata | null
   readonly traceparent?: string | null
+  /** When it was to run: the fire time of a recurring task. Servers before this field do not send it. */
+  readonly scheduled_at?: string | null
+  readonly cron_id?: string | null
   /** An earlier attempt's worker died with it: to be acknowledged before its handler starts. */
   readonly suspect?: boolean
 }

@@ -1,0 +1,121 @@
+import { type Duration, toSeconds } from '../duration.js'
+import type { CronStatus, MisfirePolicy, OverlapPolicy } from './cron-records.js'
+import type { Metadata } from './records.js'
+import type { SubmitOptions, WireSubmission } from './submission.js'
+
+/** When: a cron expression or an interval, one of them. */
+export type CronTiming =
+  | { readonly cron: string; readonly every?: never; readonly timezone?: string }
+  | { readonly every: Duration; readonly cron?: never; readonly timezone?: string }
+
+/** What the tasks of a definition take of a submission's options. */
+export type CronTaskOptions = Omit<SubmitOptions, 'delay' | 'scheduledAt' | 'idempotencyKey' | 'traceparent' | 'signal'>
+
+/** The rules of a definition beside its timing. */
+export interface CronRules {
+  /** While an earlier task of it is unfinished; `skip` unless given. */
+  readonly overlap?: OverlapPolicy
+  /** Of what was missed by more than the grace; `fire_once` unless given. */
+  readonly misfire?: MisfirePolicy
+  /** How late a fire time may be and is not missed; 60 s unless given. */
+  readonly misfireGrace?: Duration
+  readonly startsAt?: Date | string | null
+  readonly endsAt?: Date | string | null
+  /** Moves it by a constant below this, drawn from its id. */
+  readonly jitter?: Duration
+  /** False: PAUSED. True unless given; an upsert leaves it as it stands. */
+  readonly enabled?: boolean
+}
+
+/** A definition: when, by which rules, and the options of its tasks. */
+export type CronOptions = CronTiming & CronRules & CronTaskOptions
+
+/** A change: what is absent stays. */
+export type CronEdit = (CronTiming | { readonly cron?: never; readonly every?: never; readonly timezone?: string }) &
+  CronRules &
+  CronTaskOptions & { readonly taskType?: string; readonly payload?: unknown }
+
+/** Which recurring tasks a list holds; all that is given must fit. */
+export interface CronFilters {
+  readonly status?: CronStatus
+  readonly taskType?: string
+  readonly queue?: string
+  /** Only for a key that is bound to no tenant. */
+  readonly tenant?: string
+  /** Exactly this name. */
+  readonly name?: string
+  readonly namePrefix?: string
+}
+
+export interface ImportOptions {
+  /** Of every task, whose payload is `{ command, stdin?, user? }`; `run_command` unless given. */
+  readonly taskType?: string
+  /** Names are this and one made of the command, so that an import can be repeated. */
+  readonly namePrefix?: string
+  /** A system crontab, with the user before the command. */
+  readonly hasUser?: boolean
+  readonly timezone?: string
+  readonly queue?: string
+  readonly tenant?: string
+  readonly metadata?: Metadata
+  readonly enabled?: boolean
+  /** Judge only, store nothing. */
+  readonly dryRun?: boolean
+}
+
+/** The fields of a schedule and its rules on the wire. */
+export function timingToWire(options: Partial<CronTiming> & CronRules): WireSubmission {
+  return {
+    cron_expression: options.cron,
+    every_seconds: seconds(options.every),
+    timezone: options.timezone,
+    overlap_policy: options.overlap,
+    misfire_policy: options.misfire,
+    misfire_grace_seconds: seconds(options.misfireGrace),
+    starts_at: instant(options.startsAt),
+    ends_at: instant(options.endsAt),
+    jitter_seconds: seconds(options.jitter),
+    enabled: options.enabled,
+  }
+}
+
+const parameters: Readonly<Record<keyof CronFilters, string>> = {
+  status: 'status',
+  taskType: 'task_type',
+  queue: 'queue',
+  tenant: 'tenant_id',
+  name: 'name',
+  namePrefix: 'name_prefix',
+}
+
+/** The filters of a list as parameters. */
+export function cronQuery(filters: CronFilters): URLSearchParams {
+  const search = new URLSearchParams()
+  for (const [name, parameter] of Object.entries(parameters)) {
+    const value = filters[name as keyof CronFilters]
+    if (value !== undefined) search.set(parameter, value)
+  }
+  return search
+}
+
+/** The body of an import. */
+export function importToWire(crontab: string, options: ImportOptions): WireSubmission {
+  const { tenant, metadata } = options
+  return {
+    crontab,
+    task_type: options.taskType,
+    name_prefix: options.namePrefix,
+    has_user: options.hasUser,
+    timezone: options.timezone,
+    queue: options.queue,
+    metadata: tenant === undefined ? metadata : { ...metadata, tenant_id: tenant },
+    enabled: options.enabled,
+    dry_run: options.dryRun,
+  }
+}
+
+const seconds = (duration: Duration | undefined): number | undefined =>
+  duration === undefined ? undefined : toSeconds(duration)
+
+export const instant = (at: Date | string | null | undefined): string | null | undefined =>
+  at instanceof Date ? at.toISOString() : at
