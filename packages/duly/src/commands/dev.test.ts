@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -226,10 +227,16 @@ describe('a second one on the same data', () => {
     expect((await task('submit', 'hash_file', '--wait')).code).toBe(0)
   })
 
-  it('on the same port is told what to do, and ends its own database', async () => {
+  it('on the same port is told what to do, and makes no database', async () => {
     const { port } = new URL(dev.facts.url)
-    const refused = DevProcess.start(join(folder, 'own'), ['--port', port])
-    await expect(refused).rejects.toThrow(/stopped PostgreSQL[\s\S]*EADDRINUSE[\s\S]*--port or DULY_PORT/)
+    const refused = DevProcess.start(join(folder, 'none'), ['--port', port])
+    await expect(refused).rejects.toThrow(/EADDRINUSE[\s\S]*--port or DULY_PORT/)
+    expect(existsSync(join(folder, 'none'))).toBe(false)
+  })
+
+  it('in a folder that can not be made is told so, and ends', async () => {
+    const refused = DevProcess.start('/proc/duly/data')
+    await expect(refused).rejects.toThrow(/could not make its data folder[\s\S]*choose another folder/)
   })
 })
 

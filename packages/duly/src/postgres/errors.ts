@@ -14,6 +14,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   ENOSPC: 'The disk is full: free some space, or choose another folder with DULY_DATA_DIR.',
   EDQUOT: 'The disk quota is used up: free some space, or choose another folder with DULY_DATA_DIR.',
   EEXIST: 'There is a file of that name: choose another folder with DULY_DATA_DIR.',
+  ENOENT: 'Something of it is missing, or nothing can be made there: choose another folder with DULY_DATA_DIR.',
   ENOTDIR: 'A part of that path is a file: choose another folder with DULY_DATA_DIR.',
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { chmod, cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type Binaries, linkLibraries, program } from './binaries.js'
-import { explainOutput, explainSystemError } from './errors.js'
+import { errorCode, explainOutput, explainSystemError } from './errors.js'
 import { asUser, canEnter, type Launcher, runToEnd } from './run-as.js'
 
 /** Where root keeps what the PostgreSQL user must reach when it can't enter the chosen folders. */
@@ -36,9 +36,32 @@ export async function prepareDataDir(wanted: string, launcher: Launcher, options
 }
 
 async function makeFolder(path: string): Promise<void> {
-  await mkdir(path, { recursive: true }).catch((error: unknown) => {
+  await makeFolders(path).catch((error: unknown) => {
     throw explainSystemError('make its data folder', path, error)
   })
+}
+
+/**
+ * Makes a folder and those above it. Not by `recursive`: where a file system answers ENOENT to every new folder, as /proc does, Node
+ * tries again without end, in a thread that also keeps the process from ending.
+ */
+async function makeFolders(path: string): Promise<void> {
+  if (await isFolder(path)) return
+  const parent = dirname(path)
+  if (parent !== path) await makeFolders(parent)
+  try {
+    await mkdir(path)
+  } catch (error) {
+    // another process may have made it meanwhile
+    if (errorCode(error) !== 'EEXIST' || !(await isFolder(path))) throw error
+  }
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
 }
 
 /**

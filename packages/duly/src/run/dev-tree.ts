@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { RunningNode, ServerConfig } from '@duly/server'
@@ -45,7 +47,12 @@ export class DevTree {
     this.#options = options
     this.#workerFile = chooseWorker(options.worker)
     this.log = lineLog(options.terminal, { name: 'duly', asJson: options.asJson }).info
-    this.starters = [() => this.#startPostgres(), (signal) => this.#startServer(signal), () => this.#startWorker()]
+    this.starters = [
+      () => this.#checkPort(),
+      () => this.#startPostgres(),
+      (signal) => this.#startServer(signal),
+      () => this.#startWorker(),
+    ]
   }
 
   /** What runs where. */
@@ -70,6 +77,15 @@ export class DevTree {
   kill(): void {
     this.#worker?.current.kill()
     if (this.#postgres && !this.#postgres.current.reused) process.kill(this.#postgres.current.pid, 'SIGQUIT')
+  }
+
+  /** First of all: who has to choose another port is told before a database is made. */
+  async #checkPort(): Promise<undefined> {
+    const { host, port } = this.#options.config
+    if (port === 0) return
+    const trial = createServer().listen({ host, port })
+    await once(trial, 'listening')
+    await new Promise((resolve) => trial.close(resolve))
   }
 
   async #startPostgres(): Promise<StopStep | undefined> {
