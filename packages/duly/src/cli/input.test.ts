@@ -74,6 +74,12 @@ describe('a file of tasks', () => {
     expect(parse('{"task_type":"a","payload":{"b":1,"b":2}}')[0]?.payload).toEqual(rawJson('{"b":1,"b":2}'))
   })
 
+  it('keeps metadata as it is written, and leaves a wrong one to the server', () => {
+    const metadata = (text: string) => parseTaskFile('t.jsonl', `{"task_type":"a","metadata":${text}}`)[0]?.metadata
+    expect(metadata('{"n":1.0,"m":12345678901234567890}')).toEqual(rawJson('{"n":1.0,"m":12345678901234567890}'))
+    expect([metadata('[1]'), metadata('null')]).toEqual([[1], null])
+  })
+
   it('is refused as a whole, with each wrong line named', () => {
     const text =
       '{"task_type":"a"}\nnot json\n[]\n{"payload":1}\n{"task_type":"a","retries":3,"delay_seconds":"5s"}\n{"task_type":5}'

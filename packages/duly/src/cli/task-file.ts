@@ -3,7 +3,7 @@ import { CliError } from './cli-error.js'
 import { isObject, type Json } from './json-input.js'
 import { problemOfKey } from './task-fields.js'
 
-/** One task of a file: the body of a submission, as the API takes it; the payload as it was written. */
+/** One task of a file: the body of a submission, as the API takes it; payload and metadata as they were written. */
 export type FileTask = { readonly [key: string]: Json | RawJson }
 
 const SHOWN_PROBLEMS = 10
@@ -49,8 +49,17 @@ function parseLine(line: string): FileTask | string {
     ...Object.entries(value).flatMap(([key, field]) => problemOfKey(key, field) ?? []),
   ]
   if (wrong.length > 0) return wrong.join(', ')
-  const payload = raw.member('payload')
-  return payload === undefined ? value : { ...value, payload }
+  return { ...value, ...rawMember(raw, 'payload'), ...(isRawObject(raw, 'metadata') ? rawMember(raw, 'metadata') : {}) }
+}
+
+function rawMember(raw: RawJson, key: string): FileTask {
+  const member = raw.member(key)
+  return member === undefined ? {} : { [key]: member }
+}
+
+/** Null stands for none, and anything else is the server's to refuse. */
+function isRawObject(raw: RawJson, key: string): boolean {
+  return raw.member(key)?.text.startsWith('{') === true
 }
 
 /** Of a repeated key JSON.parse would take the last; the server refuses it, and so do we. */

@@ -1,4 +1,4 @@
-import type { Duly, RawJson, TaskRecord } from '@duly/sdk'
+import { type Duly, RawJson, rawJson, type TaskRecord } from '@duly/sdk'
 import type { Command } from 'commander'
 import { CliError } from '../cli/cli-error.js'
 import { exitCode } from '../cli/exit-codes.js'
@@ -85,23 +85,30 @@ async function taskFromFlags(type: string, flags: SubmitFlags, { terminal }: Con
     const text = flags[optionName(field)]
     if (text !== undefined)
       task[field.key] =
-        field.kind === 'json' ? await readValue(field.flag, String(text), terminal) : flagValue(field, text)
+        field.kind === 'json' ? await readObject(field.flag, String(text), terminal) : flagValue(field, text)
   }
   const { tenant, correlationId } = flags
-  if (tenant === undefined && correlationId === undefined) return task
-  const given = task.metadata as Json | undefined
-  return {
-    ...task,
-    metadata: {
-      ...(given !== undefined && isObject(given) ? given : {}),
-      ...(tenant === undefined ? {} : { tenant_id: tenant }),
-      ...(correlationId === undefined ? {} : { correlation_id: correlationId }),
-    },
+  const named = {
+    ...(tenant === undefined ? {} : { tenant_id: tenant }),
+    ...(correlationId === undefined ? {} : { correlation_id: correlationId }),
   }
+  return Object.keys(named).length === 0 ? task : { ...task, metadata: withMembers(task.metadata, named) }
 }
 
-async function readValue(option: string, argument: string, terminal: Terminal): Promise<Json> {
-  return (await readJson(option, argument, terminal)).value as Json
+async function readObject(option: string, argument: string, terminal: Terminal): Promise<RawJson> {
+  const raw = await readJson(option, argument, terminal)
+  if (isObject(raw.value as Json)) return raw
+  throw new CliError('usage', `${option} must be an object`, `E.g. ${option} '{"correlation_id":"order-7"}'.`)
+}
+
+/** An object with more members, in place of its own of that name; the others as they were written. */
+function withMembers(given: Json | RawJson | undefined, named: Readonly<Record<string, string>>): RawJson {
+  const own = given instanceof RawJson ? given.members().filter(([key]) => !Object.hasOwn(named, key)) : []
+  const texts = [
+    ...own.map(([key, { text }]) => [key, text] as const),
+    ...Object.entries(named).map(([key, value]) => [key, JSON.stringify(value)] as const),
+  ]
+  return rawJson(`{${texts.map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(',')}}`)
 }
 
 function flagValue(field: TaskField, text: unknown): Json {

@@ -86,7 +86,7 @@ describe('on the wire', () => {
   it('a payload goes out as it was written, alone and in a batch', async () => {
     const { duly, server } = await clientOf({ ...receipt, tasks: [receipt, receipt] })
     await duly.submit('x', rawJson(EXACT), { priority: 'high' })
-    expect(server.calls[0]?.text).toBe(`{"task_type":"x","priority":"high","payload":${EXACT}}`)
+    expect(server.calls[0]?.text).toBe(`{"task_type":"x","payload":${EXACT},"priority":"high"}`)
     const task = defineTask('y', { payload: type<number>() })
     await duly.tasks.submitBatch([batchItem(task, rawJson('1.0')), { task: 'x', payload: [1] }])
     expect(server.calls[1]?.text).toBe('{"tasks":[{"task_type":"y","payload":1.0},{"task_type":"x","payload":[1]}]}')

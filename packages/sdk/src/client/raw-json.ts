@@ -37,7 +37,7 @@ export class RawJson {
     return layOut(this.text, indent)
   }
 
-  /** Within another value the text would not survive, so it is refused: it stands for a whole payload. */
+  /** Within another value the text would not survive, so it is refused: it stands for a whole payload, or for all metadata. */
   toJSON(): never {
     throw new TypeError('rawJson() stands for a whole payload, not for a part of one')
   }

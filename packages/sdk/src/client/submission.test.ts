@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { defineTask } from '../define-task.js'
 import { type StandardSchema, type } from '../standard-schema.js'
-import { toSubmission } from './submission.js'
+import { rawJson } from './raw-json.js'
+import { encodeSubmission, toSubmission } from './submission.js'
 
 const sent = async (...args: Parameters<typeof toSubmission>) => JSON.parse(JSON.stringify(await toSubmission(...args)))
 
@@ -78,4 +79,14 @@ it('checks the payload, and sends it as it was given: the worker decodes it', as
   const task = defineTask('x', { payload: upper })
   expect(await sent(task, 'abc', {})).toMatchObject({ payload: 'abc' })
   await expect(sent(task, 5, {})).rejects.toMatchObject({ name: 'InvalidPayloadError', issues: [{ message: 'text!' }] })
+})
+
+it('sends payload and metadata that are JSON text as they are written, with the tenant among the metadata', async () => {
+  const metadata = rawJson('{ "n": 1.0, "tenant_id": "x" }')
+  const text = async (options: Parameters<typeof toSubmission>[2]) =>
+    encodeSubmission(await toSubmission('x', rawJson('[-0]'), options))
+  expect(await text({ metadata })).toBe('{"task_type":"x","payload":[-0],"metadata":{ "n": 1.0, "tenant_id": "x" }}')
+  expect(await text({ metadata, tenant: 'acme' })).toBe(
+    '{"task_type":"x","payload":[-0],"metadata":{"n":1.0,"tenant_id":"acme"}}',
+  )
 })

@@ -17,7 +17,8 @@ export interface SubmitOptions extends TaskDefaults {
   readonly expiresAt?: Date | string
   /** `metadata.tenant_id`; only a key that is bound to no tenant may choose it. */
   readonly tenant?: string
-  readonly metadata?: Metadata
+  /** As JSON text it is sent as it is written, to the last digit. */
+  readonly metadata?: Metadata | RawJson
   readonly tags?: readonly string[]
   readonly concurrencyKey?: string
   readonly resultTtl?: Duration
@@ -50,16 +51,29 @@ export async function toSubmission(
   return toWire(task.type, payload, { ...task.defaults, ...options, retry })
 }
 
-/** The JSON text of a submission, with a raw payload as it was written. */
+/** The JSON text of a submission, with a raw payload and raw metadata as they were written. */
 export function encodeSubmission(submission: WireSubmission): string {
-  const { payload, ...rest } = submission
-  if (!(payload instanceof RawJson)) return JSON.stringify(submission)
-  // never empty: there is a task type
-  return `${JSON.stringify(rest).slice(0, -1)},"payload":${payload.text}}`
+  return encodeMembers(Object.entries(submission))
+}
+
+function encodeMembers(members: readonly (readonly [key: string, value: unknown])[]): string {
+  const texts = members.flatMap(([key, value]) => {
+    const text = value instanceof RawJson ? value.text : JSON.stringify(value)
+    return text === undefined ? [] : [`${JSON.stringify(key)}:${text}`]
+  })
+  return `{${texts.join(',')}}`
+}
+
+/** Metadata with the tenant in it, the rest as it was written. */
+export function metadataOf({ metadata, tenant }: Pick<SubmitOptions, 'metadata' | 'tenant'>): unknown {
+  if (tenant === undefined) return metadata
+  if (!(metadata instanceof RawJson)) return { ...metadata, tenant_id: tenant }
+  const others = metadata.members().filter(([key]) => key !== 'tenant_id')
+  return new RawJson(encodeMembers([...others, ['tenant_id', tenant]]))
 }
 
 function toWire(taskType: string, payload: unknown, options: SubmitOptions): WireSubmission {
-  const { tenant, metadata, retry = {} } = options
+  const { retry = {} } = options
   // JSON.stringify leaves out what is undefined: absent options are not sent.
   return {
     task_type: taskType,
@@ -74,7 +88,7 @@ function toWire(taskType: string, payload: unknown, options: SubmitOptions): Wir
     idempotency_key: options.idempotencyKey,
     concurrency_key: options.concurrencyKey,
     tags: options.tags,
-    metadata: tenant === undefined ? metadata : { ...metadata, tenant_id: tenant },
+    metadata: metadataOf(options),
     ...retryToWire(retry),
   }
 }
