@@ -31,6 +31,11 @@ const FILES = [
   ],
   ['name.mjs', 'import { x } from "./none.mjs"\n', /^duly: \$\/name\.mjs:1 is not valid JavaScript: .*named 'x'$/],
   ['none.mjs', 'export const y = 1\n', /^duly: \$\/none\.mjs exports no worker$/],
+  [
+    'idle.mjs',
+    'export default { taskTypes: [], start() {}, stop() {} }\n',
+    /^duly: the worker of \$\/idle\.mjs has no handler, so it has nothing to do$/,
+  ],
 ] as const
 
 let folder: string

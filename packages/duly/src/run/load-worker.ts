@@ -20,16 +20,23 @@ export async function loadWorker(file: string, duly: Duly): Promise<Worker> {
       `the file ${file} does not exist`,
       'Give the path from the current folder, or the full path.',
     )
+  let made: unknown
   try {
     const module = await import(pathToFileURL(path).href)
     const exported: unknown = module.default ?? module.worker
-    const made: unknown =
-      typeof exported === 'function' && !(exported instanceof Worker) ? await exported(duly) : exported
-    if (isWorker(made)) return made
+    made = typeof exported === 'function' && !(exported instanceof Worker) ? await exported(duly) : exported
   } catch (error) {
     throw await explainLoadFailure(file, path, error)
   }
+  if (isWorker(made)) return withHandlers(file, made)
   throw new CliError('usage', `${file} exports no worker`, FORM)
+}
+
+/** @throws CliError for a worker that would be told so by its start, after we said that it works */
+function withHandlers(file: string, worker: Worker): Worker {
+  // of another copy of the SDK it may not be known
+  if ((worker.taskTypes as readonly string[] | undefined)?.length !== 0) return worker
+  throw new CliError('usage', `the worker of ${file} has no handler, so it has nothing to do`, FORM)
 }
 
 /** By its form: the file may have another copy of the SDK than we do. */

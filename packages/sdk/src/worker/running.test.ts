@@ -213,6 +213,7 @@ it('tells onError of handler errors, and survives its throwing', async () => {
 
 it('refuses handlers that can not be registered', async () => {
   const worker = bench.worker().handle('a', () => null)
+  expect(worker.taskTypes).toEqual(['a'])
   expect(() => worker.handle('a', () => null)).toThrow('a has a handler already')
   await worker.start()
   expect(() => worker.handle('b', () => null)).toThrow('before the worker starts')

@@ -139,6 +139,11 @@ export class Worker extends EventEmitter<WorkerEvents> {
     this.#move('running')
   }
 
+  /** The task types that have handlers here. */
+  get taskTypes(): readonly string[] {
+    return [...this.#registered.keys()]
+  }
+
   /**
    * Stops: takes nothing more, lets handlers finish for the grace, gives back the rest, leaves. Ends within the grace and
    * about 5 s, even if the server is away. Calling it again gives the same promise.
