@@ -1,5 +1,6 @@
 import { Duly, type Page, rawJson, rawOf } from '@duly/sdk'
 import { Command } from 'commander'
+import { CliError } from '../cli/cli-error.js'
 import type { Terminal } from '../cli/terminal.js'
 import { toWireJson } from '../cli/wire-json.js'
 
@@ -37,16 +38,24 @@ export function clientCommand(name: string, summary: string, example: string): C
 
 /** Runs `work` with a client made from the options, and closes it. */
 export async function withClient<T>(options: ClientOptions, work: (duly: Duly) => Promise<T>): Promise<T> {
-  const { url, apiKey } = options
-  const duly = new Duly({
-    ...(url === undefined ? {} : { url }),
-    ...(apiKey === undefined ? {} : { apiKey }),
-    retries: 3,
-  })
+  const duly = clientOf(options)
   try {
     return await work(duly)
   } finally {
     duly.close()
+  }
+}
+
+/** @throws CliError that says where a wrong address was written */
+function clientOf({ url, apiKey }: ClientOptions): Duly {
+  try {
+    return new Duly({ ...(url === undefined ? {} : { url }), ...(apiKey === undefined ? {} : { apiKey }), retries: 3 })
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new CliError(
+      'usage',
+      error.message.replaceAll(/(^|; )url:/g, `$1${url === undefined ? 'DULY_URL' : '--url'}:`),
+    )
   }
 }
 

@@ -93,4 +93,23 @@ describe('a client of several nodes', () => {
     expect(() => new Duly({ url: [] })).toThrow('no address')
     expect(() => new Duly({ url: 'http://a:1,b' })).toThrow('not an http address: b')
   })
+
+  it.each([
+    ['localhost:7070', 'not an http address: localhost:7070 (write it as http://host:7070)'],
+    ['http:127.0.0.1:7070', 'not an http address'],
+    ['http://a:99999', 'not an http address'],
+    ['http://a:1,', 'an address is empty'],
+    ['http://a:1?key=x', 'with more than a path'],
+    ['http://a:1/#x', 'with more than a path'],
+    ['http://a:1/duly/api/v1/', 'leave out /api/v1'],
+    ['http://a:0', 'no server listens at port 0'],
+  ])('refuses the address %s', (url, message) => {
+    expect(() => new Duly({ url })).toThrow(message)
+  })
+
+  it('refuses a password in an address, without repeating it', () => {
+    const refusal = () => new Duly({ url: 'http://ada:hunter2@a:1' })
+    expect(refusal).toThrow('the API key is given apart from it')
+    expect(refusal).not.toThrow('hunter2')
+  })
 })

@@ -37,8 +37,7 @@ export function resolveOptions(options: DulyOptions): ResolvedOptions {
   const { maxSockets = 128, retries = 8 } = options
   const wrong: string[] = []
   if (urls.length === 0) wrong.push('url: no address')
-  for (const url of urls.filter((each) => !isHttp(each)))
-    wrong.push(`url: not an http address: ${url} (write it as http://host:7070)`)
+  wrong.push(...urls.flatMap((url) => problemOf(url) ?? []).map((problem) => `url: ${problem}`))
   if (!Number.isInteger(maxSockets) || maxSockets < 1) wrong.push('maxSockets: not a positive integer')
   if (!Number.isInteger(retries) || retries < 0) wrong.push('retries: not a whole number from 0')
   if (wrong.length > 0) throw new RangeError(wrong.join('; '))
@@ -59,6 +58,16 @@ function addressesOf(given: string | readonly string[]): readonly string[] {
   return given.split(',').map((part) => part.trim())
 }
 
-function isHttp(url: string): boolean {
-  return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
+const FORM = '(write it as http://host:7070)'
+
+/** What of an address no request would use, or use wrongly; undefined when it is right. A password is not repeated. */
+function problemOf(text: string): string | undefined {
+  if (text === '') return `an address is empty ${FORM}`
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return `not an http address: ${text} ${FORM}`
+  const { username, password, search, hash, pathname, port } = new URL(text)
+  if (username !== '' || password !== '')
+    return 'an address with a user or a password: the API key is given apart from it'
+  if (search !== '' || hash !== '') return `an address with more than a path: ${text} ${FORM}`
+  if (/\/api\/v1\/*$/.test(pathname)) return `${text}: leave out /api/v1 ${FORM}`
+  return port === '0' ? `no server listens at port 0: ${text} ${FORM}` : undefined
 }
