@@ -26,6 +26,10 @@ describe('every command', () => {
     },
   )
 
+  it.each(commands.map((path) => [path.join(' '), path] as const))('help %s shows the same', async (_, path) => {
+    expect(await cli(['help', ...path])).toEqual(await cli([...path, '--help']))
+  })
+
   it('stands in the reference page with its help, whatever the width of the terminal that makes it', async () => {
     const page = await renderCommandLine()
     for (const path of commands)
@@ -64,7 +68,11 @@ describe('exit codes', () => {
     [['task', 'submit', 'a', '--payload', '{'], /--payload is not JSON/],
     [['task', 'submit', 'a', '--file', 'x.jsonl', '--priority', 'high'], /leave out the type a, --priority/],
     [['task', 'submit', '--file', 'no-such.jsonl'], /no-such\.jsonl does not exist/],
-    [['task', 'get', 'task-1', '--url', 'ftp://x'], /not an http address/],
+    [['task', 'get', 'task-1', '--url', 'ftp://x'], /^duly: --url: not an http address/],
+    [['task', 'list', '--url', 'http://a:1,'], /^duly: --url: an address is empty/],
+    [['task', 'submit', 'a', '--metadata', '[1]', '--tenant', 'x'], /^duly: --metadata must be an object/],
+    [['task', 'submit', 'a', '--metadata', '7'], /^duly: --metadata must be an object/],
+    [['help', 'task', 'nonsense'], /there is no command `duly task nonsense`/],
     [['worker', 'no-such.mjs'], /no-such\.mjs does not exist/],
     [['dev', '--worker', 'no-such.mjs'], /no-such\.mjs does not exist/],
     [['serve'], /no database is named\nSet DULY_DATABASE_URL/],
@@ -78,11 +86,21 @@ describe('exit codes', () => {
     [['key', 'list', '--database-url'], /no database is named/],
     [['config', '--config', 'no-such.json'], /no-such\.json does not exist/],
     [['migrate'], /no database is named/],
+    [
+      ['migrate', '--database-url', 'mysql://u:hunter2@db/x'],
+      /^duly: --database-url must be a postgres:\/\/ URL\n(?!.*hunter2)/,
+    ],
+    [['key', 'list', '--database-url', 'db:5432'], /^duly: --database-url must be a postgres:\/\/ URL/],
     [['migrate', '--status', '--verify'], /ask one at a time/],
   ])('2 for %j', async (args, message) => {
     const { code, out, err } = await cli(args)
     expect(err).toMatch(message)
     expect({ code, out }).toEqual({ code: 2, out: '' })
+  })
+
+  it('2 for a variable that names no database', async () => {
+    const { code, err } = await cli(['migrate'], { env: { DULY_DATABASE_URL: 'db' } })
+    expect([code, err]).toEqual([2, expect.stringContaining('DULY_DATABASE_URL must be a postgres:// URL')])
   })
 
   it('1 when no database answers, with what to do and without its password', async () => {

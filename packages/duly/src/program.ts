@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { CliError } from './cli/cli-error.js'
 import { exitCode, exitCodes } from './cli/exit-codes.js'
 import { explainFailure, renderFailure } from './cli/failure.js'
 import type { Terminal } from './cli/terminal.js'
@@ -82,6 +83,25 @@ function prepare(command: Command, terminal: Terminal): void {
   for (const child of command.commands) prepare(child, terminal)
 }
 
+/**
+ * `duly help task submit`, as `duly task submit --help`: Commander itself looks at the first word only.
+ * @throws what ends a help; CliError for a word that names no command
+ */
+function showHelpOf(words: readonly string[], program: Command): never {
+  let command: Command = program
+  for (const word of words) {
+    const child = command.commands.find((each) => each.name() === word)
+    if (!child)
+      throw new CliError(
+        'usage',
+        `there is no command \`duly ${words.join(' ')}\``,
+        '`duly help` shows which there are.',
+      )
+    command = child
+  }
+  return command.help()
+}
+
 /** Runs one command line and returns its exit code. Never throws. */
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<number> {
   let code: number = exitCode('ok')
@@ -90,8 +110,11 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
     code = next
   }
   try {
-    const server = SERVER_COMMANDS.includes(args[0] ?? '') ? await import('@duly/server') : undefined
+    const asksHelp = args[0] === 'help'
+    const words = asksHelp ? args.slice(1).filter((word) => !word.startsWith('-')) : args
+    const server = SERVER_COMMANDS.includes(words[0] ?? '') ? await import('@duly/server') : undefined
     const program = buildProgram({ terminal, setExit }, server)
+    if (asksHelp) showHelpOf(words, program)
     program.hook('preAction', (_, action) => {
       ran = action
     })

@@ -1,5 +1,12 @@
 export type { ApiKeyRecord, NewApiKey } from './model.js'
-export { type ConfigSources, describeConfig, type Role, resolveConfig, type ServerConfig } from './node/config.js'
+export {
+  type ConfigSources,
+  describeConfig,
+  isPostgresUrl,
+  type Role,
+  resolveConfig,
+  type ServerConfig,
+} from './node/config.js'
 export { isLoopback } from './node/exposure.js'
 export { withKeysOf } from './node/local-keys.js'
 export { flagOf, renderConfiguration, type SettingName, settings } from './node/settings.js'

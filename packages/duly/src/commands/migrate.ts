@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { CliError } from '../cli/cli-error.js'
 import { exitCode } from '../cli/exit-codes.js'
 import { table } from '../cli/table.js'
+import { databaseUrlOf } from '../run/database-url.js'
 import { type CommonOptions, type Context, command, print } from './command.js'
 
 interface MigrateFlags extends CommonOptions {
@@ -25,7 +26,7 @@ export function migrate(context: Context): Command {
     .action(async (flags: MigrateFlags) => {
       if (flags.status && flags.verify)
         throw new CliError('usage', '--status and --verify are two questions: ask one at a time')
-      const url = databaseUrl(flags, context)
+      const url = await databaseUrlOf(flags.databaseUrl, context.terminal)
       if (flags.status) return showStatus(context, flags, url)
       if (flags.verify) return verify(context, flags, url)
       const server = await import('@duly/server')
@@ -39,16 +40,6 @@ export function migrate(context: Context): Command {
         () => `${applied.length === 0 ? 'Nothing to do: the database is up to date.' : `${applied.length} applied.`}\n`,
       )
     })
-}
-
-function databaseUrl(flags: MigrateFlags, { terminal }: Context): string {
-  const url = flags.databaseUrl ?? terminal.env.DULY_DATABASE_URL
-  if (url) return url
-  throw new CliError(
-    'usage',
-    'no database is named',
-    'Set DULY_DATABASE_URL or give --database-url. (`duly dev` migrates its embedded PostgreSQL by itself.)',
-  )
 }
 
 async function showStatus(context: Context, flags: MigrateFlags, url: string): Promise<void> {

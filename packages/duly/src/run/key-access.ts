@@ -3,6 +3,7 @@ import type { ApiKeyRecord, ApiKeys } from '@duly/sdk'
 import type { ApiKeyRecord as StoredKey } from '@duly/server'
 import { CliError } from '../cli/cli-error.js'
 import { type ClientOptions, type Context, withClient } from '../commands/command.js'
+import { databaseUrlOf } from './database-url.js'
 
 /** Options of the commands on keys. */
 export interface KeyFlags extends ClientOptions {
@@ -18,13 +19,14 @@ const by = { kind: 'system', name: 'duly key' } as const
 const pageLimit = 500
 
 /** Runs `work` on the keys of a server, or straight on those in a database. */
-export function withKeys<T>(flags: KeyFlags, context: Context, work: (keys: KeyCalls) => Promise<T>): Promise<T> {
+export async function withKeys<T>(
+  flags: KeyFlags,
+  { terminal }: Context,
+  work: (keys: KeyCalls) => Promise<T>,
+): Promise<T> {
   const { databaseUrl: named } = flags
   if (named === undefined) return withClient(flags, (duly) => work(duly.keys))
-  const url = named === true ? context.terminal.env.DULY_DATABASE_URL : named
-  if (!url)
-    throw new CliError('usage', 'no database is named', 'Set DULY_DATABASE_URL, or give its url to --database-url.')
-  return withStored(url, work)
+  return withStored(await databaseUrlOf(named, terminal), work)
 }
 
 async function withStored<T>(url: string, work: (keys: KeyCalls) => Promise<T>): Promise<T> {

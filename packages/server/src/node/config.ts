@@ -92,6 +92,11 @@ export function resolveConfig(given: ConfigSources): ServerConfig {
   return Object.freeze(config)
 }
 
+/** The driver takes anything for the name of a host, so that a wrong form would be told as one that is not found. */
+export function isPostgresUrl(text: string): boolean {
+  return /^postgres(ql)?:\/\//.test(text)
+}
+
 type SettingValue = string | number | boolean | readonly string[]
 
 function source(
@@ -114,7 +119,7 @@ function parse(kind: SettingKind, text: string): SettingValue | Error {
     case 'text':
       return text.trim() === '' ? new Error('must not be empty') : text
     case 'secretUrl':
-      return text === '' || /^postgres(ql)?:\/\//.test(text) ? text : new Error('must be a postgres:// URL')
+      return text === '' || isPostgresUrl(text) ? text : new Error('must be a postgres:// URL')
     case 'choice':
       return kind.of.includes(text) ? text : new Error(`must be one of ${kind.of.join(', ')}`)
     case 'switch':
