@@ -31,6 +31,7 @@ const TABLE: Readonly<Record<string, readonly [Shape, ...string[]]>> = {
   'queue resume': ['document', 'default'],
   'queue purge': ['document', 'default', '--yes'],
   stats: ['document', '--by', 'queue'],
+  cluster: ['document'],
   'key create': ['document', '--name', 'a', '--scopes', 'read', '--database-url', 'DATABASE'],
   'key list': ['list', '--database-url', 'DATABASE'],
   'key revoke': ['document', 'KEY', '--database-url', 'DATABASE'],
