@@ -57,7 +57,8 @@ select old.was_out as "wasOut", date_part('epoch', now() - old.marked_at) * 1000
       and (select judge_after <= now() from store_marks)) as "isAwaited",
   (select count(*)::integer from nodes n where n.id <> $1 and n.seen_at > now() - interval '10 seconds') as others,
   array(select n.id from nodes n
-    where 'scheduler' = any (n.roles) and (n.id = $1 or n.seen_at > now() - ${seconds(leaderLeaseMs)})
+    where 'scheduler' = any (n.roles)
+      and (n.id = $1 or (n.seen_at > now() - ${seconds(leaderLeaseMs)} and n.seen_at > n.started_at))
     order by n.number) as schedulers,
   (select coalesce(sum(p.epoch), 0)::float8 from partitions p) as version
 from old`,
@@ -104,7 +105,7 @@ export interface Marked {
   readonly isAwaited: boolean
   /** Other nodes that were seen in the last 10 s. */
   readonly others: number
-  /** Nodes of that role that live, by their numbers. */
+  /** Nodes of that role that live, by their numbers; one that has just joined counts from its first mark on. */
   readonly schedulers: readonly Uuid[]
   /** Goes up whenever a partition changes hands. */
   readonly version: number
