@@ -20,7 +20,7 @@ const MIX = {
 
 /** Submits a task, then cancels it (several times at once), looks at it, and sometimes replays it, all at random instants. */
 async function raceOne(client: LoggingClient, random: Random, mark: string): Promise<void> {
-  const { ids } = await client.submit(drawSubmission(random, mark, MIX))
+  const { ids } = await client.submit(drawSubmission(random, mark, { mix: MIX }))
   const id = ids[0]
   if (id === undefined) return
   const instants = Array.from({ length: random.integer(1, 3) }, () => random.between(0, 500))

@@ -31,6 +31,8 @@ export interface ScenarioOptions {
   readonly serverEnv?: Readonly<Record<string, string>>
   /** One by default. */
   readonly servers?: number
+  /** What one server has beside that. */
+  readonly envOf?: (server: number) => Readonly<Record<string, string>>
 }
 
 /** Servers, any number of workers, the logs that they leave, and the checker at the end. */
@@ -39,20 +41,26 @@ export class Scenario {
   readonly handlerLogFile: string
   /** Every process that was ever started here. */
   readonly processes: TestProcess[] = []
-  readonly #serverEnv: Readonly<Record<string, string>>
+  readonly #envOf: (server: number) => Readonly<Record<string, string>>
   readonly #servers: TestServer[] = []
 
-  private constructor(databaseUrl: string, folder: string, serverEnv: Readonly<Record<string, string>>) {
+  private constructor(
+    databaseUrl: string,
+    folder: string,
+    envOf: (server: number) => Readonly<Record<string, string>>,
+  ) {
     this.databaseUrl = databaseUrl
     this.handlerLogFile = join(folder, 'handlers.jsonl')
-    this.#serverEnv = serverEnv
+    this.#envOf = envOf
   }
 
   /** Starts the servers on one store, one after the other, and waits until each is ready. */
-  static async start({ databaseUrl, serverEnv = {}, servers = 1 }: ScenarioOptions = {}): Promise<Scenario> {
+  static async start(options: ScenarioOptions = {}): Promise<Scenario> {
+    const { databaseUrl, serverEnv = {}, servers = 1, envOf = () => ({}) } = options
     const folder = await mkdtemp(join(tmpdir(), 'duly-chaos-'))
     cleanUpLater(() => rm(folder, { recursive: true, force: true }))
-    const scenario = new Scenario(databaseUrl ?? (await createDatabase()).url, folder, serverEnv)
+    const env = (server: number) => ({ ...serverEnv, ...envOf(server) })
+    const scenario = new Scenario(databaseUrl ?? (await createDatabase()).url, folder, env)
     for (let index = 0; index < servers; index += 1) await scenario.restartServer(index)
     return scenario
   }
@@ -83,7 +91,7 @@ export class Scenario {
     const before = this.#servers[index]
     const place = before ? { port: before.port } : {}
     const name = `server ${index}`
-    const server = await startServer({ databaseUrl: this.databaseUrl, env: this.#serverEnv, name, ...place })
+    const server = await startServer({ databaseUrl: this.databaseUrl, env: this.#envOf(index), name, ...place })
     this.#servers[index] = server
     this.processes.push(server.process)
   }

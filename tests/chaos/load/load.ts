@@ -13,6 +13,8 @@ export interface LoadOptions {
   /** Clients that work at the same time, each one call after the other. */
   readonly clients?: number
   readonly mix?: Mix
+  /** How many of the tasks are delayed, 0 to 1; a fifth by default. */
+  readonly delayed?: number
 }
 
 /** How often a client does what, besides looking after what it has submitted. */
@@ -86,7 +88,7 @@ export class Load {
 
   #draw(random: Random): Submission {
     this.#marks += 1
-    const submission = drawSubmission(random, `m${this.#marks}`, this.#options.mix)
+    const submission = drawSubmission(random, `m${this.#marks}`, this.#options)
     if (submission.idempotency_key !== undefined) this.#keyed.push(submission)
     return submission
   }

@@ -18,10 +18,14 @@ const QUEUE = 'chaos'
 const TENANTS = ['acme', 'bolt', 'crane']
 
 /** Draws a submission: its plan, and all that may vary in how it is asked for. */
-export function drawSubmission(random: Random, mark: string, mix: Mix = defaultMix): Submission {
+export function drawSubmission(
+  random: Random,
+  mark: string,
+  { mix = defaultMix, delayed = 0.2 }: { readonly mix?: Mix | undefined; readonly delayed?: number | undefined } = {},
+): Submission {
   const plan = random.weighted<PlanName>(mix as Record<PlanName, number>)
   const isKeyed = random.next() < 0.5
-  const isDelayed = random.next() < 0.2
+  const isDelayed = random.next() < delayed
   return {
     ...submissionOf(plan, mark),
     payload: {
