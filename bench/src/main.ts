@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { benchAuth } from './auth.js'
+import { benchBurst } from './burst.js'
 import { benchCron } from './cron.js'
 import type { Statement } from './database.js'
 import { type LineResult, Run } from './lines.js'
@@ -12,6 +13,7 @@ import { summarise, table } from './report.js'
 import { benchRetention } from './retention.js'
 import { benchSize, sizeTable } from './size.js'
 import { startStack } from './stack.js'
+import { benchTimers } from './timers.js'
 
 /** What `scripts/bench.mjs` knows about where this runs. */
 export interface Place {
@@ -30,6 +32,8 @@ export async function bench(args: readonly string[], place: Place): Promise<void
   if (args.includes('--auth')) return benchAuth({ rounds: 5, requests: args.includes('--small') ? 200 : 20_000 })
   if (args.includes('--cron')) return benchCron({ rounds: 5, definitions: args.includes('--small') ? 100 : 9_000 })
   const options = parseOptions(args, resultsFolder)
+  if (options.timers !== null) return benchTimers(options, options.timers)
+  if (options.burst !== null) return benchBurst(options, options.burst)
   if (options.retention !== null) return benchRetention(options, options.retention)
   if (options.size !== null) {
     const { postgres, open, calls } = await benchSize(options, options.size)

@@ -30,6 +30,10 @@ export interface Options {
   readonly profile: boolean
   /** Tasks of the day that is removed under load in place of the lines; null: the lines. */
   readonly retention: number | null
+  /** Tasks of the far future beside which others are timed, in place of the lines; null: the lines. */
+  readonly timers: number | null
+  /** Tasks due in one second, in place of the lines; null: the lines. */
+  readonly burst: number | null
   /** Finished tasks of the database on which lists and figures are measured in place of the lines; null: the lines. */
   readonly size: number | null
   /** Measured calls of each list and each window of figures. */
@@ -53,6 +57,8 @@ export const usage = `Usage: npm run bench -- [options]
   --seed <n>
   --out <folder>            default bench/results
   --retention <n>           in place of the lines: removes a day of n tasks while --rate tasks a second run for --seconds
+  --timers <n>              in place of the lines: how late tasks start, and what they cost, while n wait for the far future
+  --burst <n>               in place of the lines: n tasks due in one second, and fresh ones of another queue meanwhile
   --size <n>                in place of the lines: lists and figures over n finished tasks (at least 1,000)
   --calls <n>               of each list and each window then, default 200
   --small                   only shows that it runs: a few hundred tasks, one run, no result kept
@@ -86,6 +92,8 @@ export function parseOptions(args: readonly string[], defaultOut: string): Optio
       seed: text,
       out: text,
       retention: text,
+      timers: text,
+      burst: text,
       size: text,
       calls: text,
       small: flag,
@@ -110,6 +118,8 @@ export function parseOptions(args: readonly string[], defaultOut: string): Optio
     payloadBytes: 2_048,
     seed: number('seed', 1),
     profile,
+    timers: values.timers === undefined ? null : number('timers', 0),
+    burst: values.burst === undefined ? null : number('burst', 0),
     retention: values.retention === undefined ? null : number('retention', 0),
     size: values.size === undefined ? null : sizeOf(number('size', 0)),
     calls: number('calls', small ? 10 : 200),

@@ -38,6 +38,18 @@ it('next times of cron expressions are measured beside those of croner', async (
   expect(stdout).toMatch(/ours +\d.* of 100\n +croner +\d.* of 5\n/)
 })
 
+it('timers are measured while others wait for the far future', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [script, '--timers', '2000', '--small'])
+  expect(stdout).toMatch(/2000 tasks wait .*\ndue to start, of 300: p50 \d/)
+})
+
+it('a burst is measured beside fresh tasks of another queue', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [script, '--burst', '2000', '--small'])
+  expect(stdout).toMatch(
+    /2000 tasks due in one second were started .*\novertaken by .*\nfresh starts of another queue, \d/,
+  )
+})
+
 interface SizeResult {
   readonly openTasks: number
   readonly calls: readonly {
