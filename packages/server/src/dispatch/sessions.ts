@@ -206,7 +206,7 @@ export class Sessions {
   #remember(state: SessionState): void {
     if (this.#states.size >= maxStates) {
       for (const old of this.#states.values()) {
-        if (old.free === 0 && old.promised === 0) {
+        if (!old.isPolling && old.promised === 0) {
           this.#states.delete(old.row.id)
           break
         }

@@ -42,7 +42,7 @@ describe('suspects', () => {
     const worker = await node.api.worker({ queues: ['s3'], slots: 5 })
     let held = await worker.poll(1, { wait: 5 })
     const started = [...held]
-    let waitedMs = 0
+    const waitsMs: number[] = []
     for (const outcome of outcomes) {
       const next = worker.poll(4, { wait: 8 })
       await enough(100)
@@ -52,12 +52,12 @@ describe('suspects', () => {
       })
       held = value
       started.push(...held)
-      waitedMs = Math.max(waitedMs, ms)
+      waitsMs.push(ms)
     }
     expect(started.map(({ task_id }) => decodeId('task', task_id))).toEqual(suspects.map(({ id }) => id))
     expect(started.every(({ suspect }) => suspect)).toBe(true)
-    // the slow look would find each, but only after a second
-    expect(waitedMs).toBeLessThan(600)
+    // the slow look would find each, but only within a second: most come sooner than that would find half of them
+    expect(waitsMs.sort((a, b) => a - b)[Math.floor(waitsMs.length / 2)]).toBeLessThan(400)
   })
 
   it('hold up no other task', async () => {
@@ -84,7 +84,7 @@ describe('a node that stops', () => {
     )
     const polls = workers.map((worker) => worker.tryPoll(2, { wait: 30 }))
     const beats = workers.map((worker) => worker.tryBeat({ wait: 30 }))
-    await enough(200)
+    await enough(1_000)
     const submitting = Array.from({ length: 20 }, () => stopping.api.submit({ queue: 'stop' }).catch(() => null))
     const { ms } = await timed(() => stopping.stop())
     expect(ms).toBeLessThan(5_000)
