@@ -4,20 +4,21 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 let server: TestServer
 beforeAll(async () => {
-  server = await startTestServer({ at: '2026-03-06T06:00:00Z' })
+  server = await startTestServer({ at: '2026-03-06T00:00:00Z' })
 }, 60_000)
 afterAll(() => server.stop())
 
-test('a report is made each morning', async () => {
+test('a report is made at 6 in New York, also when the clock changes', async () => {
   const made: string[] = []
-  const worker = new Worker(server.client).handle('report', async (_payload, context) => {
-    made.push(server.now().toISOString())
-    await context.submit('report', {}, { delay: '24h' })
-  })
+  const worker = new Worker(server.client).handle('report', () => void made.push(server.now().toISOString()))
   await worker.start()
-  await server.client.submit('report', {})
-  await server.advance('7d')
-  expect(made).toHaveLength(8)
-  expect(made.at(-1)).toBe('2026-03-13T06:00:00.000Z')
+  await server.client.cron.create('daily-report', 'report', { cron: '0 6 * * *', timezone: 'America/New_York' })
+  await server.advance('4d')
+  expect(made).toEqual([
+    '2026-03-06T11:00:00.000Z',
+    '2026-03-07T11:00:00.000Z',
+    '2026-03-08T10:00:00.000Z',
+    '2026-03-09T10:00:00.000Z',
+  ])
   await worker.stop()
 })

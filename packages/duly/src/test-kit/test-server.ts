@@ -36,8 +36,8 @@ export interface TestServer {
   /** The present instant. It passes by `advance` alone; handlers see it too. */
   now(): Date
   /**
-   * Lets so much time pass. It goes from one instant at which something is due to the next: start times, retries, snoozes,
-   * expiries. At each, handlers of connected workers run and report, and what they submit for a time before the end is run on
+   * Lets so much time pass. It goes from one instant at which something is due to the next: start times, fire times of
+   * recurring tasks, retries, snoozes, expiries. At each, handlers of connected workers run and report, and what they submit for a time before the end is run on
    * its turn. Resolves with the new present when all that was due by then has come to rest; tasks that no connected worker
    * serves rest where they are. Time in between is skipped: a year without anything to do takes no longer than a second.
    * Workers stay alive, however far time leaps. Calls run one after the other.

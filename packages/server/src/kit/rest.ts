@@ -4,6 +4,7 @@ import type { StoreTime } from './store-time.js'
 /** A task that has something to do at the present instant. */
 export interface RestlessTask {
   readonly id: Uuid
+  /** Its own; `FIRING`: of a recurring task whose time has come. */
   readonly status: string
   readonly taskType: string
   readonly queue: string
@@ -25,9 +26,9 @@ export interface Rest {
 const shown = 20
 
 /**
- * A task is not at rest while it runs, while a live worker could take it, and while its time has come. A task that no worker
- * serves rests: it waits for one. `next` is the earliest instant that lies ahead, of a timer or a
- * recurring task; one of a recurring task may have come already, when more are due than one pass fires.
+ * A task is not at rest while it runs, while a live worker could take it, and while its time has come; a recurring task is not
+ * while its time has come, nor while what it made waits for the end of what it made before. A task that no worker serves rests:
+ * it waits for one. `next` is the earliest instant that lies ahead, by the indexes of timers and of recurring tasks.
  */
 const look = {
   name: 'rest',
@@ -49,13 +50,20 @@ restless as (
   union all
   (select o.id, o.status, o.task_type, o.queue, o.attempt, null
    from open_tasks o where o.partition = 0 and o.wake_at <= now() and o.deadline_at is null limit ${shown})
+  union all
+  (select o.id, o.status, o.task_type, o.queue, o.attempt, null
+   from open_tasks o where o.status = 'BLOCKED' and o.cron_id is not null limit ${shown})
+  union all
+  (select c.id, 'FIRING', c.task_type, c.queue, 0, null
+   from cron_tasks c where c.enabled and c.wake_at is not null and c.wake_at <= now() limit ${shown})
 )
 select date_part('epoch', now()) * 1000 as "atMs",
   (select min(n.wake_at)::text from (
     (select o.wake_at from open_tasks o
      where o.partition = 0 and o.wake_at > now() and o.deadline_at is null order by o.wake_at limit 1)
     union all
-    (select c.wake_at from cron_tasks c where c.enabled and c.wake_at is not null order by c.wake_at limit 1)) n) as next,
+    (select c.wake_at from cron_tasks c where c.enabled and c.wake_at is not null and c.wake_at > now()
+     order by c.wake_at limit 1)) n) as next,
   (select coalesce(json_agg(json_build_object('id', r.id, 'status', r.status, 'taskType', r.task_type, 'queue', r.queue,
      'attempt', r.attempt, 'worker', r.worker) order by r.id), '[]') from restless r) as restless`,
 }

@@ -12,12 +12,16 @@ export class RestlessError extends Error {
     super(
       `Time stands at ${at}: after ${Math.round(waitedMs / 100) / 10} s of real time these tasks have not come to rest.${lines}`,
     )
-    this.tasks = restless.map((task) => ({ ...task, taskId: encodeId('task', task.id) }))
+    this.tasks = restless.map((task) => ({ ...task, taskId: idOf(task) }))
   }
 }
 
-function describe({ id, status, taskType, queue, attempt, worker }: RestlessTask): string {
-  const name = `${encodeId('task', id)} ${taskType}`
+const idOf = ({ id, status }: RestlessTask): string => encodeId(status === 'FIRING' ? 'cron' : 'task', id)
+
+function describe(task: RestlessTask): string {
+  const { status, taskType, queue, attempt, worker } = task
+  const name = `${idOf(task)} ${taskType}`
+  if (status === 'FIRING') return `${name}: a recurring task is due and has not fired`
   if (status === 'RUNNING') return `${name}: attempt ${attempt} runs at worker ${worker ?? 'unknown'} and does not end`
   if (status === 'PENDING') return `${name}: waits in ${queue} for a free slot of a worker`
   return `${name}: is ${status} and due`
