@@ -34,8 +34,11 @@ const partitionLimit = 500
 const batchLimit = 500
 /** Partitions that others lead are looked at this often for what is late. */
 const rescueEveryMs = 3_000
-/** A timer that the store does not find due is tried for this long, after pauses that double, then left to the next look. */
-const clockErrorMs = 50
+/**
+ * A timer that the store does not find due is tried for this long, after pauses that double, then left to the next look: the node's
+ * idea of the store's time is off by up to half of the 500 ms that learning it may take.
+ */
+const clockErrorMs = 300
 const retryMs = 2
 
 /**
@@ -112,7 +115,7 @@ export class Promoter {
     if (expired.length > 0) this.#options.onExpired(expired)
   }
 
-  /** This node's idea of the store's time is off by up to some ms: what came too early is tried again at once. */
+  /** What came too early is tried again at once. */
   #again(timers: readonly DueTimer[], done: ReadonlySet<Uuid>): void {
     const nowMs = this.#options.storeNowMs()
     for (const timer of timers) {
