@@ -164,7 +164,7 @@ describe('an edit', () => {
     await say(node, life, words.retry)
     await node.query(
       `update open_tasks set crashes = 1, undelivered = 2, snoozes = 3, releases = 4, cancel_reason = 'x', blockers = 5,
-         gate = '!suspect', workflow_id = id where id = $1`,
+         gate = '!suspect', workflow_id = id, cron_id = id where id = $1`,
       [life.id],
     )
     const state = async () => (await wholeStateOf(node, life.id)).open_tasks as Record<string, unknown>[]
