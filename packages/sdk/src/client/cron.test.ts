@@ -1,0 +1,108 @@
+import { afterEach, expect, it } from 'vitest'
+import { defineTask } from '../define-task.js'
+import { type } from '../standard-schema.js'
+import { type Call, type Reply, ScriptedServer } from '../testing/scripted-server.js'
+import { Duly } from './duly.js'
+
+const closers: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close()
+})
+
+async function clientOf(answer: (call: Call) => Reply) {
+  const server = await ScriptedServer.start(answer)
+  const duly = new Duly({ url: server.url })
+  closers.push(
+    () => duly.close(),
+    () => server.stop(),
+  )
+  return { duly, server }
+}
+
+const record = { cron_id: 'cron-1', name: 'daily', next_fire_time: '2026-05-01T09:00:00.000Z', last_fired_at: null }
+const shown = { id: 'cron-1', name: 'daily', nextFireTime: new Date('2026-05-01T09:00:00.000Z'), lastFiredAt: null }
+
+it('defines by a task and by its name, with what a submission takes', async () => {
+  const { duly, server } = await clientOf(() => ({ status: 201, body: record }))
+  const report = defineTask('report', { payload: type<{ n: number }>(), queue: 'q', retry: { limit: 2 } })
+  const rules = {
+    timezone: 'Europe/Berlin',
+    overlap: 'queue',
+    misfireGrace: '5m',
+    jitter: '30s',
+    tenant: 'acme',
+  } as const
+  expect(await duly.cron.create('daily', report, { cron: '0 9 * * *', payload: { n: 1 }, ...rules })).toEqual(shown)
+  expect(await duly.cron.upsert('a/b', 'work', { every: '90s', enabled: false, endsAt: null })).toEqual(shown)
+  expect(server.calls.map(({ method, path, body }) => [method, path, body])).toEqual([
+    [
+      'POST',
+      '/api/v1/cron-tasks',
+      {
+        ...{ name: 'daily', task_type: 'report', payload: { n: 1 }, queue: 'q', max_retries: 2 },
+        ...{ cron_expression: '0 9 * * *', timezone: 'Europe/Berlin', overlap_policy: 'queue' },
+        ...{ misfire_grace_seconds: 300, jitter_seconds: 30, metadata: { tenant_id: 'acme' } },
+      },
+    ],
+    [
+      'PUT',
+      '/api/v1/cron-tasks/by-name/a%2Fb',
+      { task_type: 'work', every_seconds: 90, enabled: false, ends_at: null },
+    ],
+  ])
+})
+
+it('edits what is named alone, and acts on one', async () => {
+  const { duly, server } = await clientOf(({ method, path }) => {
+    if (method === 'DELETE') return { status: 204 }
+    return path.endsWith('trigger') ? { status: 202, body: { task_id: 'task-1', status: 'PENDING' } } : { body: record }
+  })
+  expect(await duly.cron.update('cron-1', { cron: '@daily' })).toEqual(shown)
+  await duly.cron.update('cron-1', { payload: null })
+  await duly.cron.pause('cron-1')
+  await duly.cron.resume('cron-1')
+  expect((await duly.cron.trigger('cron-1')).id).toBe('task-1')
+  await duly.cron.delete('cron-1')
+  expect(server.calls.map(({ method, path, body }) => [method, path.slice('/api/v1/cron-tasks'.length), body])).toEqual(
+    [
+      ['PATCH', '/cron-1', { cron_expression: '@daily' }],
+      ['PATCH', '/cron-1', { payload: null }],
+      ['POST', '/cron-1/pause', {}],
+      ['POST', '/cron-1/resume', {}],
+      ['POST', '/cron-1/trigger', {}],
+      ['DELETE', '/cron-1', {}],
+    ],
+  )
+})
+
+it('reads lists page by page, firings and fire times as dates', async () => {
+  const at = '2026-05-01T09:00:00.000Z'
+  const { duly, server } = await clientOf(({ path }) => {
+    if (path.includes('fire-times')) return { body: { fire_times: [at] } }
+    if (path.includes('preview')) return { body: { fire_times: [at], description: 'daily' } }
+    if (path.includes('firings')) return { body: { items: [{ fire_time: at, fired_at: at }], next_cursor: null } }
+    return { body: { items: [record], next_cursor: path.includes('cursor') ? null : 'c' } }
+  })
+  const all = []
+  for await (const cron of duly.cron.all({ namePrefix: 'da', tenant: 'acme' })) all.push(cron)
+  expect(all).toEqual([shown, shown])
+  expect(await duly.cron.fireTimes('cron-1', 1)).toEqual([new Date(at)])
+  expect(await duly.cron.preview({ cron: '@daily' }, { count: 1 })).toEqual({
+    fireTimes: [new Date(at)],
+    description: 'daily',
+  })
+  expect((await duly.cron.firings('cron-1')).items).toEqual([{ fireTime: new Date(at), firedAt: new Date(at) }])
+  expect(server.calls.map(({ path }) => path.slice('/api/v1/cron-tasks'.length))).toEqual([
+    '?tenant_id=acme&name_prefix=da',
+    '?tenant_id=acme&name_prefix=da&cursor=c',
+    '/cron-1/fire-times?count=1',
+    '/preview',
+    '/cron-1/firings',
+  ])
+})
+
+it('imports a crontab', async () => {
+  const { duly, server } = await clientOf(() => ({ body: { lines: [], imported: 0, refused: 0 } }))
+  expect(await duly.cron.import('# none', { namePrefix: 'web/', dryRun: true })).toMatchObject({ imported: 0 })
+  expect(server.calls[0]?.body).toEqual({ crontab: '# none', name_prefix: 'web/', dry_run: true })
+})
