@@ -1,5 +1,5 @@
 export type { Cron } from './client/cron.js'
-export type { CronEdit, CronFilters, CronOptions, CronTiming, ImportOptions } from './client/cron-options.js'
+export type { CronEdit, CronFilters, CronOptions, CronRules, CronTiming, ImportOptions } from './client/cron-options.js'
 export type * from './client/cron-records.js'
 export { Duly } from './client/duly.js'
 export type { ApiKeys, CreateKeyOptions } from './client/keys.js'

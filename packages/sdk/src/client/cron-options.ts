@@ -1,7 +1,8 @@
 import { type Duration, toSeconds } from '../duration.js'
 import type { CronStatus, MisfirePolicy, OverlapPolicy } from './cron-records.js'
+import type { RawJson } from './raw-json.js'
 import type { Metadata } from './records.js'
-import type { SubmitOptions, WireSubmission } from './submission.js'
+import { metadataOf, type SubmitOptions, type WireSubmission } from './submission.js'
 
 /** When: a cron expression or an interval, one of them. */
 export type CronTiming =
@@ -57,7 +58,7 @@ export interface ImportOptions {
   readonly timezone?: string
   readonly queue?: string
   readonly tenant?: string
-  readonly metadata?: Metadata
+  readonly metadata?: Metadata | RawJson
   readonly enabled?: boolean
   /** Judge only, store nothing. */
   readonly dryRun?: boolean
@@ -100,7 +101,6 @@ export function cronQuery(filters: CronFilters): URLSearchParams {
 
 /** The body of an import. */
 export function importToWire(crontab: string, options: ImportOptions): WireSubmission {
-  const { tenant, metadata } = options
   return {
     crontab,
     task_type: options.taskType,
@@ -108,7 +108,7 @@ export function importToWire(crontab: string, options: ImportOptions): WireSubmi
     has_user: options.hasUser,
     timezone: options.timezone,
     queue: options.queue,
-    metadata: tenant === undefined ? metadata : { ...metadata, tenant_id: tenant },
+    metadata: metadataOf(options),
     enabled: options.enabled,
     dry_run: options.dryRun,
   }

@@ -3,6 +3,7 @@ import { defineTask } from '../define-task.js'
 import { type } from '../standard-schema.js'
 import { type Call, type Reply, ScriptedServer } from '../testing/scripted-server.js'
 import { Duly } from './duly.js'
+import { rawJson, rawOf } from './raw-json.js'
 
 const closers: (() => unknown)[] = []
 afterEach(async () => {
@@ -80,7 +81,8 @@ it('reads lists page by page, firings and fire times as dates', async () => {
   const { duly, server } = await clientOf(({ path }) => {
     if (path.includes('fire-times')) return { body: { fire_times: [at] } }
     if (path.includes('preview')) return { body: { fire_times: [at], description: 'daily' } }
-    if (path.includes('firings')) return { body: { items: [{ fire_time: at, fired_at: at }], next_cursor: null } }
+    if (path.includes('firings'))
+      return { body: { items: [{ fire_time: at, fired_at: at, task_id: 'task-1' }], next_cursor: null } }
     return { body: { items: [record], next_cursor: path.includes('cursor') ? null : 'c' } }
   })
   const all = []
@@ -91,7 +93,10 @@ it('reads lists page by page, firings and fire times as dates', async () => {
     fireTimes: [new Date(at)],
     description: 'daily',
   })
-  expect((await duly.cron.firings('cron-1')).items).toEqual([{ fireTime: new Date(at), firedAt: new Date(at) }])
+  const { items } = await duly.cron.firings('cron-1')
+  expect(items).toEqual([{ fireTime: new Date(at), firedAt: new Date(at), taskId: 'task-1' }])
+  for (const item of [...all, ...items])
+    expect(rawOf(item)?.member('cron_id') ?? rawOf(item)?.member('task_id')).toBeDefined()
   expect(server.calls.map(({ path }) => path.slice('/api/v1/cron-tasks'.length))).toEqual([
     '?tenant_id=acme&name_prefix=da',
     '?tenant_id=acme&name_prefix=da&cursor=c',
@@ -105,4 +110,10 @@ it('imports a crontab', async () => {
   const { duly, server } = await clientOf(() => ({ body: { lines: [], imported: 0, refused: 0 } }))
   expect(await duly.cron.import('# none', { namePrefix: 'web/', dryRun: true })).toMatchObject({ imported: 0 })
   expect(server.calls[0]?.body).toEqual({ crontab: '# none', name_prefix: 'web/', dry_run: true })
+})
+
+it('imports with metadata as it is written, and the tenant among it', async () => {
+  const { duly, server } = await clientOf(() => ({ body: { lines: [], imported: 0, refused: 0 } }))
+  await duly.cron.import('', { metadata: rawJson('{"n":1.0}'), tenant: 'acme' })
+  expect(server.calls[0]?.text).toBe('{"crontab":"","metadata":{"n":1.0,"tenant_id":"acme"}}')
 })

@@ -12,7 +12,7 @@ import {
 } from './cron-options.js'
 import type { CronRecord, CronSummary, FiringRecord, ImportedCrontab, SchedulePreview } from './cron-records.js'
 import type { ApiAnswer, HttpClient } from './http.js'
-import { keepRaw, type RawJson, rawJson } from './raw-json.js'
+import { keepRaw, keepRawItems, type RawJson, rawJson } from './raw-json.js'
 import type { Page } from './records.js'
 import { type AnyTask, encodeSubmission, toSubmission } from './submission.js'
 import type { TaskHandle } from './task-handle.js'
@@ -85,7 +85,9 @@ export class Cron {
     const path = `/cron-tasks${search.size === 0 ? '' : `?${search}`}`
     const answer = await this.#http.call({ method: 'GET', path, repeatable: true, signal })
     const page = fromWire(answer.body) as Page<WireCron>
-    return keepRaw({ ...page, items: page.items.map((item) => named<CronSummary>(item)) }, () => rawJson(answer.text))
+    const items = page.items.map((item) => named<CronSummary>(item))
+    keepRawItems(items, () => rawJson(answer.text).member('items'))
+    return keepRaw({ ...page, items }, () => rawJson(answer.text))
   }
 
   /** Every recurring task that fits, the newest first, page by page as they are taken. */
@@ -137,13 +139,16 @@ export class Cron {
   }
 
   /** What it fired, and why not, the latest first; also of one that was deleted. */
-  async firings(id: string, { limit, cursor, signal }: PageOptions = {}): Promise<Page<FiringRecord>> {
+  async firings(cron: string, { limit, cursor, signal }: PageOptions = {}): Promise<Page<FiringRecord>> {
     const search = new URLSearchParams()
     if (limit !== undefined) search.set('limit', String(limit))
     if (cursor !== undefined) search.set('cursor', cursor)
-    const path = `${cronPath(id, 'firings')}${search.size === 0 ? '' : `?${search}`}`
+    const path = `${cronPath(cron, 'firings')}${search.size === 0 ? '' : `?${search}`}`
     const answer = await this.#http.call({ method: 'GET', path, repeatable: true, signal })
-    return keepRaw(fromWire(answer.body) as Page<FiringRecord>, () => rawJson(answer.text))
+    const page = fromWire(answer.body) as Page<WireFiring>
+    const items = page.items.map(({ id, ...firing }): FiringRecord => ({ ...firing, taskId: id }))
+    keepRawItems(items, () => rawJson(answer.text).member('items'))
+    return keepRaw({ ...page, items }, () => rawJson(answer.text))
   }
 
   /** The fire times of a schedule strictly after an instant (now unless given), and the schedule in words; nothing is stored. */
@@ -158,13 +163,16 @@ export class Cron {
 
   /** Takes a crontab line by line: the same import again changes nothing. */
   async import(crontab: string, options: ImportOptions = {}): Promise<ImportedCrontab> {
-    const body = JSON.stringify(importToWire(crontab, options))
+    const body = encodeSubmission(importToWire(crontab, options))
     const answer = await this.#http.call({ method: 'POST', path: '/cron-tasks/import', body, repeatable: true })
     return keepRaw(fromWire(answer.body) as ImportedCrontab, () => rawJson(answer.text))
   }
 }
 
 type WireCron = Omit<CronSummary, 'id'> & { readonly cronId: string }
+
+/** The task's id is not the firing's own. */
+type WireFiring = Omit<FiringRecord, 'taskId'> & { readonly id: string | null }
 
 /** A record is addressed by its `id`. */
 function named<T extends CronSummary>({ cronId, ...record }: WireCron): T {
