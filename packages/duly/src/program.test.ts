@@ -40,11 +40,13 @@ describe('every command', () => {
   it('of the specification is there', () => {
     const names = commands.map((path) => path.join(' '))
     const tasks = ['submit', 'get', 'cancel', 'retry', 'attempts', 'events'].map((name) => `task ${name}`)
+    const once = ['create', 'list', 'get', 'update', 'pause', 'resume', 'trigger', 'preview', 'fire-times', 'delete']
+    const crons = [...once, 'import'].map((name) => `cron ${name}`)
     const queues = ['list', 'get', 'pause', 'resume', 'purge'].map((name) => `queue ${name}`)
     const workers = ['worker', 'worker list', 'worker drain']
     const keys = ['create', 'list', 'revoke'].map((name) => `key ${name}`)
     expect(names).toEqual(
-      expect.arrayContaining(['dev', 'serve', 'migrate', 'config', ...tasks, ...queues, ...workers, ...keys]),
+      expect.arrayContaining(['dev', 'serve', 'migrate', 'config', ...tasks, ...crons, ...queues, ...workers, ...keys]),
     )
   })
 })
@@ -83,6 +85,15 @@ describe('exit codes', () => {
       ['key', 'create', '--name', 'a', '--scopes', 'read,write'],
       /--scopes: write is none of submit, read, work, admin/,
     ],
+    [['cron', 'create', 'a', 'mail'], /say when: an expression or --every/],
+    [['cron', 'create', 'a', 'mail', '@daily', '--every', '5m'], /an expression or --every, not both/],
+    [['cron', 'create', 'a', 'mail', '--every', 'soon'], /--every: "soon" is not a duration/],
+    [['cron', 'create', 'a', 'mail', '@daily', '--delay', '5m'], /unknown option '--delay'/],
+    [['cron', 'update', 'a', '--tenant', 'x'], /say what to change/],
+    [['cron', 'preview'], /say when/],
+    [['cron', 'preview', '@daily', '--count', '0'], /--count must be a whole number from 1/],
+    [['cron', 'import', 'no-such.tab'], /no-such\.tab does not exist/],
+    [['cron', 'import', '-', '--metadata', '[1]'], /--metadata must be an object/],
     [['key', 'list', '--database-url'], /no database is named/],
     [['config', '--config', 'no-such.json'], /no-such\.json does not exist/],
     [['migrate'], /no database is named/],

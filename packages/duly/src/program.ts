@@ -7,6 +7,9 @@ import type { Terminal } from './cli/terminal.js'
 import { cluster } from './commands/cluster.js'
 import type { Context } from './commands/command.js'
 import { config } from './commands/config.js'
+import { cronCalls } from './commands/cron-calls.js'
+import { cronCreate, cronUpdate } from './commands/cron-define.js'
+import { cronImport } from './commands/cron-import.js'
 import { dev } from './commands/dev.js'
 import { keyCommands } from './commands/key.js'
 import { migrate } from './commands/migrate.js'
@@ -39,12 +42,19 @@ export function buildProgram(context: Context, server?: ServerModule): Command {
     ...onTasks,
     taskRuns(context),
   ])
+  const cron = group('cron', 'define recurring tasks, list, preview, pause and trigger them; import a crontab', [
+    cronCreate(context),
+    cronUpdate(context),
+    ...cronCalls(context),
+    cronImport(context),
+  ])
   const queue = group('queue', 'look at queues; pause, resume and purge them', queueCommands(context))
   const key = group('key', 'make, list and revoke API keys', keyCommands(context))
   for (const make of [dev, serve]) program.addCommand(make(context, server))
   for (const command of [
     worker(context),
     task,
+    cron,
     queue,
     stats(context),
     cluster(context),

@@ -12,7 +12,7 @@ export const exitCodes = [
     doc: 'An argument, an option, a setting or an input file is wrong. Nothing was sent, or the server refused it as invalid.',
   },
   { code: 3, name: 'unreachable', doc: 'No server answers at the address.' },
-  { code: 4, name: 'not_found', doc: 'There is no such task, queue, worker or key.' },
+  { code: 4, name: 'not_found', doc: 'There is no such task, recurring task, queue, worker or key.' },
   {
     code: 5,
     name: 'conflict',
@@ -24,6 +24,7 @@ export const exitCodes = [
     doc: 'The server refuses for now: store unavailable, queue full, rate exceeded, shutting down.',
   },
   { code: 7, name: 'denied', doc: 'The API key is missing, wrong, or not allowed to do this.' },
+  { code: 8, name: 'partly', doc: 'A crontab was imported, but for the lines that were refused.' },
   {
     code: 130,
     name: 'interrupted',

@@ -5,7 +5,7 @@ import { buildProgram } from '../program.js'
 import { leaves, pathOf } from '../reference.js'
 import { explainFailure, renderFailure } from './failure.js'
 import { flagOfField, inFlags } from './flag-names.js'
-import { taskFields } from './task-fields.js'
+import { cronTaskFields, taskFields } from './task-fields.js'
 import { processTerminal } from './terminal.js'
 
 const commands = leaves(buildProgram({ terminal: processTerminal(), setExit: () => {} }))
@@ -21,7 +21,34 @@ describe('fields of the API', () => {
     expect(flagOfField(key, command('task submit'))).toBe(flag)
   })
 
+  it.each(cronTaskFields.flatMap(({ key, flag }) => ['create', 'update'].map((word) => [key, flag, word])))(
+    '%s is %s of cron %s',
+    (key, flag, word) => {
+      expect(flagOfField(key ?? '', command(`cron ${word}`))).toBe(flag)
+    },
+  )
+
   it.each([
+    ['cron create', 'name', '<name>'],
+    ['cron create', 'task_type', '<type>'],
+    ['cron create', 'cron_expression', '<expression>'],
+    ['cron create', 'every_seconds', '--every'],
+    ['cron create', 'timezone', '--timezone'],
+    ['cron create', 'overlap_policy', '--overlap'],
+    ['cron create', 'misfire_policy', '--misfire'],
+    ['cron create', 'misfire_grace_seconds', '--misfire-grace'],
+    ['cron create', 'starts_at', '--starts-at'],
+    ['cron create', 'ends_at', '--ends-at'],
+    ['cron create', 'jitter_seconds', '--jitter'],
+    ['cron create', 'metadata.tenant_id', '--tenant'],
+    ['cron update', 'task_type', '--task-type'],
+    ['cron update', 'cron_expression', '<expression>'],
+    ['cron list', 'name_prefix', '--name-prefix'],
+    ['cron list', 'tenant_id', '--tenant'],
+    ['cron fire-times', 'count', '--count'],
+    ['cron preview', 'after', '--after'],
+    ['cron import', 'task_type', '--task-type'],
+    ['cron import', 'name_prefix', '--name-prefix'],
     ['task submit', 'task_type', '<type>'],
     ['task submit', 'payload', '--payload'],
     ['task submit', 'payload.a.b', '--payload (a.b)'],

@@ -9,8 +9,9 @@ export interface WrittenError extends FieldError {
   readonly option: string | null
 }
 
-/** Units and kinds that a field of the API has in its name, and a flag may have not: `timeout_seconds` is `--timeout`. */
-const ENDINGS = /_(?:seconds|at|id)$/
+/** Units and kinds that a field of the API has in its name, and a flag may have not: `timeout_seconds` is `--timeout`,
+ * `overlap_policy` is `--overlap`. */
+const ENDINGS = /_(?:seconds|at|id|policy)$/
 
 /**
  * The flag (`--max-retries`) or argument (`<id>`) that states a field of the API on this command line; undefined when it has none.
@@ -34,13 +35,16 @@ function flagNamed(field: string, { options }: Written): string | undefined {
 
 /** `task_id` is the `<id>` of a command on one task. */
 function argumentNamed(field: string, { registeredArguments }: Written): string | undefined {
-  const found = registeredArguments.find((argument) => field.endsWith(`_${argument.name()}`))
+  const found = registeredArguments.find((argument) => `_${field}`.endsWith(`_${argument.name()}`))
   return found && `<${found.name()}>`
 }
 
 /** A sentence of the server with the names of fields as they are written on this command line. */
 export function inFlags(text: string, written: Written): string {
-  return text.replace(/\b[a-z]+(?:_[a-z]+)+\b/g, (word) => flagNamed(word, written) ?? word)
+  return text.replace(
+    /\b[a-z]+(?:_[a-z]+)+\b/g,
+    (word) => flagNamed(word, written) ?? argumentNamed(word, written) ?? word,
+  )
 }
 
 export function writtenError({ path, message }: FieldError, written: Written): WrittenError {

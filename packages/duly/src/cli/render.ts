@@ -34,8 +34,8 @@ export function renderTask(task: TaskRecord): string {
 }
 
 /** A value of the user's with the digits and keys that the server told, laid out like JSON.stringify does it. */
-export function exactJson(task: TaskRecord, name: 'payload' | 'result' | 'metadata', indent = 0): string {
-  return rawOf(task)?.member(name)?.format(indent) ?? JSON.stringify(task[name], null, indent)
+export function exactJson<N extends string>(record: { readonly [Name in N]: unknown }, name: N, indent = 0): string {
+  return rawOf(record)?.member(name)?.format(indent) ?? JSON.stringify(record[name] ?? null, null, indent)
 }
 
 function statusText(task: TaskRecord): string {

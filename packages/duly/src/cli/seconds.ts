@@ -13,3 +13,11 @@ export function parseSeconds(text: string, flag: string): number {
     'Write seconds, or a number with a unit: 500ms, 30s, 5m, 24h, 7d.',
   )
 }
+
+/** Reads a count of a flag. */
+export const wholeNumber =
+  (flag: string, least: number) =>
+  (text: string): number => {
+    if (/^\d{1,9}$/.test(text) && Number(text) >= least) return Number(text)
+    throw new CliError('usage', `${flag} must be a whole number from ${least}, not "${text}"`)
+  }

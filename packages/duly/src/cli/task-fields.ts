@@ -42,6 +42,12 @@ export const taskFields: readonly TaskField[] = [
   field('metadata', 'json', 'metadata', ['json', 'strings, numbers and booleans by name']),
 ]
 
+/** What stands of one submission only, and not of a recurring task's. */
+const ONCE: readonly string[] = ['scheduled_at', 'delay_seconds', 'idempotency_key']
+
+/** Every field of the tasks that a recurring task makes. */
+export const cronTaskFields = taskFields.filter(({ key }) => !ONCE.includes(key))
+
 const fieldOf = new Map(taskFields.map((entry) => [entry.key, entry]))
 
 /** A problem with a key of a task, e.g. an unknown one; undefined when its form is right. Meaning is the server's to judge. */

@@ -8,7 +8,7 @@ import { cli } from '../testing/captured-cli.js'
 /** What `--json` prints: one document; one of a list; nothing, for what runs until it is stopped logs instead. */
 type Shape = 'document' | 'list' | 'none'
 
-/** Every command with arguments that work; `TASK`, `KEY`, `WORKER` and `DATABASE` stand for ones that are there. */
+/** Every command with arguments that work; `TASK`, `CRON`, `KEY`, `WORKER` and `DATABASE` stand for ones that are there. */
 const TABLE: Readonly<Record<string, readonly [Shape, ...string[]]>> = {
   dev: ['none'],
   serve: ['none'],
@@ -25,6 +25,18 @@ const TABLE: Readonly<Record<string, readonly [Shape, ...string[]]>> = {
   'task events': ['list', 'TASK'],
   'task cancel': ['document', 'TASK'],
   'task retry': ['document', 'TASK'],
+  'cron create': ['document', 'NEW', 'mail', '@daily', '--timezone', 'Europe/Paris'],
+  'cron update': ['document', 'CRON', '--priority', 'high'],
+  'cron list': ['list', '--limit', '1'],
+  'cron get': ['document', 'CRON'],
+  'cron pause': ['document', 'CRON'],
+  'cron resume': ['document', 'CRON'],
+  'cron trigger': ['document', 'CRON'],
+  'cron preview': ['document', '@daily', '--count', '2'],
+  'cron fire-times': ['document', 'CRON'],
+  'cron firings': ['list', 'CRON'],
+  'cron delete': ['document', 'CRON'],
+  'cron import': ['document', '-', '--dry-run'],
   'queue list': ['list'],
   'queue get': ['document', 'default'],
   'queue pause': ['document', 'default'],
@@ -45,6 +57,7 @@ const words = leaves(buildProgram({ terminal: processTerminal(), setExit: () => 
 
 let node: HttpNode
 let databaseUrl: string
+let made = 0
 beforeAll(async () => {
   databaseUrl = (await openStore()).url
   node = await startHttpNode(databaseUrl)
@@ -68,6 +81,8 @@ async function json(name: string, args: readonly string[]) {
 async function real(argument: string): Promise<string> {
   if (argument === 'DATABASE') return databaseUrl
   if (argument === 'TASK') return (await json('task submit', ['mail', '--delay', '1h'])).value.task_id
+  if (argument === 'NEW') return `cron-of-a-test-${++made}`
+  if (argument === 'CRON') return (await json('cron create', [await real('NEW'), 'mail', '@hourly'])).value.name
   if (argument === 'KEY')
     return (await json('key create', ['--name', 'b', '--scopes', 'read', '--database-url', databaseUrl])).value.key_id
   if (argument === 'WORKER') return (await node.api.worker()).id

@@ -1,9 +1,10 @@
-import type { Duly, Page, TaskEdit, TaskFilters, TaskSummary } from '@duly/sdk'
+import type { Duly, TaskEdit, TaskFilters } from '@duly/sdk'
 import { type Command, Option } from 'commander'
 import { CliError } from '../cli/cli-error.js'
 import { readJson } from '../cli/json-input.js'
+import { collectPages, PAGE, type PageRequest } from '../cli/pages.js'
 import { renderRuns, renderTask, renderTasks } from '../cli/render.js'
-import { parseSeconds } from '../cli/seconds.js'
+import { parseSeconds, wholeNumber } from '../cli/seconds.js'
 import { type ClientOptions, type Context, clientCommand, jsonOf, print, printList, withClient } from './command.js'
 
 interface ListFlags extends ClientOptions, TaskFilters {
@@ -16,16 +17,6 @@ const LIST_EXAMPLE = [
   'duly task list --status DEAD --queue email-queue',
   'duly task list --created-after 2026-04-03T00:00:00Z --all --json | jq -r .task_id',
 ].join('\n')
-
-/** Tasks that one request asks for at most. */
-const PAGE = 500
-
-const wholeNumber =
-  (flag: string, least: number) =>
-  (text: string): number => {
-    if (/^\d{1,9}$/.test(text) && Number(text) >= least) return Number(text)
-    throw new CliError('usage', `${flag} must be a whole number from ${least}, not "${text}"`)
-  }
 
 /** `duly task list`: as many pages as the limit takes; an unusual filter may find few tasks on each. */
 export function taskList(context: Context): Command {
@@ -53,7 +44,8 @@ export function taskList(context: Context): Command {
 async function list(context: Context, duly: Duly, flags: ListFlags): Promise<void> {
   const { url: _, apiKey: __, json, limit, cursor, all, ...filters } = flags
   if (all && json) return streamAll(context, duly, { filters, cursor })
-  const page = await collect(duly, { filters, cursor, limit: all ? Number.POSITIVE_INFINITY : limit })
+  const fetch = (request: PageRequest) => duly.tasks.list(filters, request)
+  const page = await collectPages(fetch, { cursor, limit: all ? Number.POSITIVE_INFINITY : limit })
   printList(context, flags, page, renderTasks)
   if (page.nextCursor === null || json) return
   context.terminal.err(`There may be more: give --limit or --all, or go on with --cursor ${page.nextCursor}\n`)
@@ -65,20 +57,6 @@ interface ListRequest {
 }
 
 const from = (cursor: string | undefined) => (cursor === undefined ? {} : { cursor })
-
-/** As many as are wanted, with the cursor behind them. */
-async function collect(
-  duly: Duly,
-  { filters, limit, cursor }: ListRequest & { readonly limit: number },
-): Promise<Page<TaskSummary>> {
-  const items: TaskSummary[] = []
-  for (let after = cursor; ; ) {
-    const page = await duly.tasks.list(filters, { limit: Math.min(PAGE, limit - items.length), ...from(after) })
-    items.push(...page.items)
-    if (page.nextCursor === null || items.length >= limit) return { items, nextCursor: page.nextCursor }
-    after = page.nextCursor
-  }
-}
 
 /** A task a line, no faster than the reader takes them, and no further than it wants them. */
 async function streamAll({ terminal }: Context, duly: Duly, { filters, cursor }: ListRequest): Promise<void> {

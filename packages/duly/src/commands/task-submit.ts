@@ -1,25 +1,20 @@
-import { type Duly, RawJson, rawJson, type TaskRecord } from '@duly/sdk'
+import type { Duly, TaskRecord } from '@duly/sdk'
 import type { Command } from 'commander'
 import { CliError } from '../cli/cli-error.js'
 import { exitCode } from '../cli/exit-codes.js'
-import { isObject, type Json, readInputFile, readJson } from '../cli/json-input.js'
+import { readInputFile } from '../cli/json-input.js'
 import { exactJson } from '../cli/render.js'
-import { parseSeconds } from '../cli/seconds.js'
 import { cell } from '../cli/table.js'
-import { type TaskField, taskFields, toBatchItem } from '../cli/task-fields.js'
+import { taskFields, toBatchItem } from '../cli/task-fields.js'
 import { type FileTask, parseTaskFile } from '../cli/task-file.js'
-import type { Terminal } from '../cli/terminal.js'
+import { givenFlags, type TaskFlags, taskFromFlags, withFields } from '../cli/task-flags.js'
 import { type ClientOptions, type Context, clientCommand, print, withClient } from './command.js'
 import { submitFile } from './submit-file.js'
 
-interface SubmitFlags extends ClientOptions {
-  readonly payload?: string
+interface SubmitFlags extends ClientOptions, TaskFlags {
   readonly file?: string
   readonly wait?: true
   readonly progress?: true
-  readonly tenant?: string
-  readonly correlationId?: string
-  readonly [flag: string]: unknown
 }
 
 const EXAMPLE = [
@@ -38,8 +33,7 @@ export function taskSubmit(context: Context): Command {
     .option('--progress', 'with --file: show a live count by status until all are finished')
     .option('--tenant <id>', 'tenant (metadata.tenant_id)')
     .option('--correlation-id <id>', 'your own reference (metadata.correlation_id)')
-  for (const field of taskFields) submit.option(`${field.flag} <${field.argument}>`, field.help)
-  return submit.action(async (type: string | undefined, flags: SubmitFlags) => {
+  return withFields(submit, taskFields).action(async (type: string | undefined, flags: SubmitFlags) => {
     if (flags.file !== undefined) return submitFromFile(context, type, { ...flags, file: flags.file })
     if (type === undefined)
       throw new CliError(
@@ -48,7 +42,7 @@ export function taskSubmit(context: Context): Command {
         'E.g. `duly task submit send_email`; see `duly task submit --help`.',
       )
     if (flags.progress) throw new CliError('usage', '--progress goes with --file', 'For one task, use --wait.')
-    const task = await taskFromFlags(type, flags, context)
+    const task = { task_type: type, ...(await taskFromFlags(taskFields, flags, context.terminal)) }
     await withClient(flags, (duly) => submitOne(context, { duly, flags, task }))
   })
 }
@@ -58,11 +52,10 @@ async function submitFromFile(
   type: string | undefined,
   flags: SubmitFlags & { file: string },
 ): Promise<void> {
-  const given = taskFields.filter((field) => flags[optionName(field)] !== undefined).map((field) => field.flag)
   const extra = [
     type === undefined ? [] : `the type ${type}`,
     flags.payload === undefined ? [] : '--payload',
-    given,
+    givenFlags(taskFields, flags),
   ].flat()
   if (extra.length > 0)
     throw new CliError('usage', `with --file, each line states its own task: leave out ${extra.join(', ')}`)
@@ -75,54 +68,6 @@ async function submitFromFile(
       watch: flags.progress === true || flags.wait === true,
     }),
   )
-}
-
-/** The body that the flags state. */
-async function taskFromFlags(type: string, flags: SubmitFlags, { terminal }: Context): Promise<FileTask> {
-  const task: Record<string, Json | RawJson> = { task_type: type }
-  if (flags.payload !== undefined) task.payload = await readJson('--payload', flags.payload, terminal)
-  for (const field of taskFields) {
-    const text = flags[optionName(field)]
-    if (text !== undefined)
-      task[field.key] =
-        field.kind === 'json' ? await readObject(field.flag, String(text), terminal) : flagValue(field, text)
-  }
-  const { tenant, correlationId } = flags
-  const named = {
-    ...(tenant === undefined ? {} : { tenant_id: tenant }),
-    ...(correlationId === undefined ? {} : { correlation_id: correlationId }),
-  }
-  return Object.keys(named).length === 0 ? task : { ...task, metadata: withMembers(task.metadata, named) }
-}
-
-async function readObject(option: string, argument: string, terminal: Terminal): Promise<RawJson> {
-  const raw = await readJson(option, argument, terminal)
-  if (isObject(raw.value as Json)) return raw
-  throw new CliError('usage', `${option} must be an object`, `E.g. ${option} '{"correlation_id":"order-7"}'.`)
-}
-
-/** An object with more members, in place of its own of that name; the others as they were written. */
-function withMembers(given: Json | RawJson | undefined, named: Readonly<Record<string, string>>): RawJson {
-  const own = given instanceof RawJson ? given.members().filter(([key]) => !Object.hasOwn(named, key)) : []
-  const texts = [
-    ...own.map(([key, { text }]) => [key, text] as const),
-    ...Object.entries(named).map(([key, value]) => [key, JSON.stringify(value)] as const),
-  ]
-  return rawJson(`{${texts.map(([key, text]) => `${JSON.stringify(key)}:${text}`).join(',')}}`)
-}
-
-function flagValue(field: TaskField, text: unknown): Json {
-  if (Array.isArray(text)) return text.map(String)
-  if (field.kind === 'seconds') return parseSeconds(String(text), field.flag)
-  if (field.kind !== 'integer') return String(text)
-  if (!/^\d+$/.test(String(text)))
-    throw new CliError('usage', `${field.flag} must be a whole number, not "${String(text)}"`)
-  return Number(text)
-}
-
-/** Commander's name of a flag: `--max-retries` is `maxRetries`. */
-function optionName(field: TaskField): string {
-  return field.flag.slice(2).replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
 async function submitOne(
