@@ -16,7 +16,7 @@ export const exitCodes = [
   {
     code: 5,
     name: 'conflict',
-    doc: 'Not possible in the state the task is in, or the idempotency key belongs to another request.',
+    doc: 'Not possible in the state the task is in; or a name is taken, or the idempotency key belongs to another request.',
   },
   {
     code: 6,

@@ -73,6 +73,8 @@ function explainConnection(error: DulyConnectionError): Failure {
 const KEY_REMEDY =
   'Put a live key into DULY_API_KEY (or --api-key). Whoever has the database can make one: `duly key create --help`.'
 
+const REPLACE_REMEDY = 'With --replace, the definition of that name is replaced by this one.'
+
 /** A sentence for each field: the server's own names only the first one in its detail, and all of them by its own names. */
 function wordsOf(error: DulyApiError, errors: readonly WrittenError[], written: Written): string {
   if (error.status !== 400 || errors.length === 0) return inFlags(error.message, written)
@@ -83,7 +85,8 @@ function explainRefusal(error: DulyApiError, written: Written): Failure {
   const errors = error.errors.map((entry) => writtenError(entry, written))
   const request = error.requestId === null ? '' : ` (request ${error.requestId})`
   const wait = error.retryAfterMs === null ? undefined : `Try again in ${Math.ceil(error.retryAfterMs / 1_000)} s.`
-  const remedy = error.status === 401 ? KEY_REMEDY : wait
+  const canReplace = error.code === 'name_taken' && written.options.some(({ long }) => long === '--replace')
+  const remedy = error.status === 401 ? KEY_REMEDY : canReplace ? REPLACE_REMEDY : wait
   const message = `${wordsOf(error, errors, written)}${request}`
   return { exit: exitForStatus(error.status), message, remedy, code: error.code, ...(errors.length > 0 && { errors }) }
 }

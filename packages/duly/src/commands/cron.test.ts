@@ -60,7 +60,8 @@ describe('duly cron create', () => {
 
   it('refuses a name that is taken; with --replace, twice is as once, and what was paused stays so', async () => {
     const first = await json('create', 'again', 'mail', '@daily', '--paused')
-    expect(await cron('create', 'again', 'mail', '@hourly')).toMatchObject({ code: 5, out: '' })
+    const taken = await cron('create', 'again', 'mail', '@hourly')
+    expect(taken).toMatchObject({ code: 5, out: '', err: expect.stringContaining('\nWith --replace, ') })
     expect(await json('create', 'again', 'mail', '@daily', '--replace')).toEqual(first)
     const other = await json('create', 'again', 'letter', '@hourly', '--replace')
     expect(other).toMatchObject({ cron_id: first.cron_id, status: 'PAUSED', task_type: 'letter' })
