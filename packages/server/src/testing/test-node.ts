@@ -92,7 +92,7 @@ export class TestNode {
     this.attempts = new Attempts(stores.attempts, listener)
     this.reports = new Reports({ store: stores.attempts, attempts: this.attempts, clock, random: () => 0.5, lanes: 2 })
     this.sessions = new Sessions({
-      ...{ store: stores.sessions, progress: stores.progress, minter, clock, heartbeatMs: 5_000, leaseMs: 15_000 },
+      ...{ store: stores.sessions, progress: stores.progress, minter, clock, heartbeatMs: 200_000, leaseMs: 600_000 },
       onLost: (state) => dispatcher.drop(state),
       onGap: () => {},
     })
