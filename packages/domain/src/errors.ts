@@ -98,7 +98,7 @@ export const errorCatalogue = {
     status: 413,
     title: 'Too large',
     retryable: false,
-    doc: 'The body, the payload or the result is over its limit, or the body holds more than 2,000,000 keys and values.',
+    doc: 'The body, the payload or the result is over its limit, or the body holds more than 2,000,000 keys and values, or an object outside of payloads and results more than 10,000 keys.',
   },
   unsupported_media_type: {
     status: 415,

@@ -19,6 +19,7 @@ describe('limits', () => {
       logsMaxBytesPerTask: 1_048_576,
       jsonMaxDepth: 100,
       jsonMaxParts: 2_000_000,
+      jsonMaxKeys: 10_000,
     })
     expect(limits.instantMaxMs).toBe(Date.parse('9999-12-31T23:59:59.999Z'))
     expect(limits.delayMaxMs).toBe(Date.parse('2037-01-01') - Date.parse('2027-01-01'))

@@ -65,6 +65,8 @@ export const limits = {
   jsonMaxDepth: 100,
   /** Keys and values in a body, together: what a node may have to look at before it answers others again. */
   jsonMaxParts: 2_000_000,
+  /** Keys of one object of a body that is looked into: payloads, results and checkpoints are not. */
+  jsonMaxKeys: 10_000,
   /** Error texts of workers are cut to these at character borders. */
   errorClassMaxChars: 200,
   errorMessageMaxBytes: 8 * KiB,

@@ -49,6 +49,9 @@ const fragments = [
   '/**/',
 ]
 
+/** Nothing parses the payload. */
+const payloads = planScan([{ path: 'payload', opaque: true }])
+
 describe('what is JSON', () => {
   it('agrees with JSON.parse on generated documents', () => {
     fc.assert(
@@ -160,13 +163,31 @@ describe('what JSON.parse hides', () => {
     expect(scanJson('{"a":'.repeat(1_000_000)).fatal?.message).toBe('is nested deeper than 100 levels')
   })
 
+  it('takes 10,000 keys in an object, and any number in one that nothing parses', () => {
+    const plan = planScan([
+      { path: 'tasks[*].payload', opaque: true },
+      { path: 'tasks[*].metadata', opaque: false },
+    ])
+    const object = (count: number): string => `{${Array.from({ length: count }, (_, index) => `"k${index}":0`).join()}}`
+    const scan = (text: string) => scanJson(text, plan).fatal
+    const fatal = (path: string) => ({ path, message: 'has more than 10000 keys', limit: 'too_large' })
+    expect(scan(object(10_000))).toBeNull()
+    expect(scan(object(10_001))).toMatchObject(fatal(''))
+    expect(scan(`{"tasks":[{"payload":[${object(10_001)}],"metadata":${object(10_000)}}]}`)).toBeNull()
+    expect(scan(`{"tasks":[{"payload":{},"metadata":${object(10_001)}}]}`)).toMatchObject(fatal('tasks[0].metadata'))
+    expect(scan(`{"tasks":[{"payload":${object(10_001)}},${object(10_001)}]}`)).toMatchObject(fatal('tasks[1]'))
+  })
+
   it('stops at two million keys and values, wherever they stand', () => {
     const zeros = (count: number) => Array(count).fill(0).join()
     expect(scanJson(`[${zeros(1_999_999)}]`).fatal).toBeNull()
     const found = { path: '', limit: 'too_large' }
     expect(scanJson(`[${zeros(2_000_000)}]`).fatal).toMatchObject(found)
     const members = Array.from({ length: 1_000_000 }, (_, index) => `"${index}":0`)
-    expect(scanJson(`{${members.join()}}`, planScan([{ path: 'payload', opaque: true }])).fatal).toMatchObject(found)
+    expect(scanJson(`{"payload":{${members.join()}}}`, payloads).fatal).toMatchObject({
+      ...found,
+      message: 'holds more than 2000000 keys and values; send it in parts',
+    })
   })
 
   it('stops listing after 50 findings', () => {
@@ -237,14 +258,14 @@ describe('texts that are kept', () => {
 it('stays linear: 200,000 keys, many escapes, line ends of all kinds', () => {
   const keys = Array.from({ length: 200_000 }, (_, index) => `"${index}":0`)
   const texts = [
-    `{${keys.join()}}`,
+    `{"payload":{${keys.join()}}}`,
     `["${'\\n'.repeat(1_000_000)}"]`,
     `[${'"a",\n'.repeat(300_000)}"\\u0041"\r]`,
     `["${'😀'.repeat(500_000)}"]`,
   ]
   for (const text of texts) {
     const before = process.cpuUsage().user
-    expect(scanJson(text).fatal).toBeNull()
+    expect(scanJson(text, payloads).fatal).toBeNull()
     expect(process.cpuUsage().user - before).toBeLessThan(5_000_000)
   }
 })

@@ -15,6 +15,9 @@ const MAX_ITEMS = limits.batchMaxItems
 /** Keys and values of a body: a hostile one of 64 MiB could hold 30 million, and hold up everybody while it is read. */
 const MAX_PARTS = limits.jsonMaxParts
 
+/** Keys of one object that is parsed: a hostile one of a million, built up again by JSON.parse and walked by its schema, takes seconds. */
+const MAX_KEYS = limits.jsonMaxKeys
+
 /** After this many findings the scan stops: the client has enough to work on, and an attacker gets no long answer. */
 const MAX_ISSUES = 50
 
@@ -66,7 +69,7 @@ const CLOSE_BRACKET = 93
 const OPEN_BRACE = 123
 const CLOSE_BRACE = 125
 
-// One slot per open container, from 1; slot 0 stands for the document. Shared by all scans, because a scan never yields
+// One slot per open container, from 1; slot 0 stands for the document. An index counts the items or the keys before. Shared by all scans, because a scan never yields
 // and allocating them anew costs more than reading a small body.
 const frameKind = new Uint8Array(MAX_NESTING + 1)
 const frameIndex = new Int32Array(MAX_NESTING + 1)
@@ -81,6 +84,8 @@ class Scanner extends JsonLexer {
   readonly #issues: ScanIssue[] = []
   #depth = 0
   #parts = 0
+  /** Depth of the container that nothing parses; 0: none is open. */
+  #opaqueDepth = 0
   readonly #node: (CaptureNode | null)[] = [null]
   /** Capture node and start of the value that is being read. */
   #valueNode: CaptureNode | null
@@ -135,6 +140,7 @@ class Scanner extends JsonLexer {
     frameKeyStart[depth] = -1
     this.#node[depth] = this.#valueNode
     frameStart[depth] = this.#start
+    if (this.#opaqueDepth === 0 && this.#isOpaque()) this.#opaqueDepth = depth
     if (kind === OBJECT) this.#keys.open()
     else this.#valueNode = this.#valueNode?.items ?? null
     this.at++
@@ -148,6 +154,7 @@ class Scanner extends JsonLexer {
     if (frameKind[this.#depth] === OBJECT) this.#keys.close()
     const start = frameStart[this.#depth] ?? 0
     this.#valueNode = this.#node[this.#depth] ?? null
+    if (this.#opaqueDepth === this.#depth) this.#opaqueDepth = 0
     this.#depth--
     this.#captured(start)
     return AFTER
@@ -157,6 +164,9 @@ class Scanner extends JsonLexer {
     const depth = this.#depth
     frameKeyStart[depth] = -1
     this.#parts++
+    const index = frameIndex[depth] ?? 0
+    frameIndex[depth] = index + 1
+    if (index === MAX_KEYS && this.#opaqueDepth === 0) this.#tooManyKeys()
     if (this.skipSpace() !== QUOTE) this.fail('lacks a key in double quotes')
     const start = this.at + 1
     this.string()
@@ -196,6 +206,15 @@ class Scanner extends JsonLexer {
     const path = this.#path().replace(/\[\d+\]$/, '')
     const message = `has more than ${MAX_ITEMS} items`
     throw new JsonTextError({ path, message, position: this.at, limit: 'invalid_request' })
+  }
+
+  #isOpaque(): boolean {
+    return this.#plan.rules[this.#valueNode?.rule ?? -1]?.opaque === true
+  }
+
+  #tooManyKeys(): never {
+    const message = `has more than ${MAX_KEYS} keys`
+    throw new JsonTextError({ path: this.#path(), message, position: this.at, limit: 'too_large' })
   }
 
   #tooLarge(): never {
