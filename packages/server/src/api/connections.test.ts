@@ -209,6 +209,36 @@ describe('slow and broken clients', () => {
     expect(problemIn(answers.slice(answers.lastIndexOf('HTTP/1.1 4')))).toMatchObject({ status: 400 })
   })
 
+  it.each([
+    ['what is not HTTP', 'what?\r\n\r\n'],
+    ['headers that are too large', `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(17_000)}\r\n\r\n`],
+  ])('get the answer to a request that is under way, and none to %s behind it', async (_what, behind) => {
+    const api = started()
+    const { submit } = api.services.intake
+    let commit = (): void => {}
+    const isUnderWay = new Promise<void>((resolve) => {
+      api.services.intake.submit = async (submission) => {
+        resolve()
+        await new Promise<void>((go) => {
+          commit = go
+        })
+        return submit(submission)
+      }
+    })
+    const refused = new Promise((resolve) => api.app.server.once('clientError', resolve))
+    const { send, closed } = await dial(api)
+    send(
+      `POST /api/v1/tasks HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${task.length}\r\n\r\n${task}`,
+    )
+    await isUnderWay
+    send(behind)
+    await refused
+    commit()
+    const answers = await closed
+    expect([...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1])).toEqual(['202'])
+    expect(answers.toLowerCase()).toContain('connection: close')
+  })
+
   it('are no error of ours when they leave in the middle of a body', async () => {
     const api = started()
     const { send, socket, until } = await dial(api)

@@ -22,8 +22,14 @@ export function refuseClient(context: ApiContext, error: Error & { readonly code
   context.logger.debug({ code: error.code }, 'a connection was refused or broke')
   // more of what was answered already; what still comes is thrown away
   if (isEnding(socket)) return
-  if (!socket.writable || isAnswering(socket)) {
+  const answering = answerOf(socket)
+  if (!socket.writable || answering?.headersSent) {
     socket.destroy()
+    return
+  }
+  if (answering?.req.complete) {
+    lingerAtEnd(socket, context.config.linger)
+    answering.setHeader('connection', 'close')
     return
   }
   const problem = new DulyError(...(refusals[error.code ?? ''] ?? malformed))
@@ -44,7 +50,6 @@ export function refuseClient(context: ApiContext, error: Error & { readonly code
   socket.destroySoon()
 }
 
-/** Whether an answer is being sent: another one would be read as its rest. Node's own default looks at the same field. */
-function isAnswering(socket: Socket & { readonly _httpMessage?: ServerResponse | null }): boolean {
-  return socket._httpMessage?.headersSent === true
-}
+/** The answer whose turn it is on this connection, to a request that came in part or whole. Node's own default looks at the same field. */
+const answerOf = (socket: Socket & { readonly _httpMessage?: ServerResponse | null }): ServerResponse | null =>
+  socket._httpMessage ?? null
