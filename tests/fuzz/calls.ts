@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { vi } from 'vitest'
 import { seed } from '../chaos/load/random.js'
 import type { Answer, Request } from './client.js'
 import { type Operation, type Parameter, typesOf } from './operations.js'
@@ -15,8 +16,11 @@ export interface Call {
   readonly exact?: Parameter
 }
 
+const isLong = process.env.DULY_LONG === '1'
+if (isLong) vi.setConfig({ testTimeout: 900_000 })
+
 /** How many cases a test draws: ten times as many in the long run. */
-export const runs = (count: number): number => (process.env.DULY_LONG === '1' ? count * 10 : count)
+export const runs = (count: number): number => (isLong ? count * 10 : count)
 
 /** Calls that the document says are valid. */
 export function validCalls(world: World, operation: Operation): fc.Arbitrary<Call> {

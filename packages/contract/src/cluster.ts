@@ -1,7 +1,10 @@
 import Type, { type Static } from 'typebox'
 import { Count, closed, Instant, nullable } from './common.js'
 
-const NodeId = Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' })
+const NodeId = Type.String({
+  pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+  examples: ['01a229f7-e80c-7015-9677-b0ef0c2b3184'],
+})
 
 const ClusterNode = closed({
   node_id: NodeId,

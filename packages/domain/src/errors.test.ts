@@ -16,7 +16,7 @@ describe('the error catalogue', () => {
       404: ['not_found'],
       405: ['method_not_allowed'],
       408: ['request_timeout'],
-      409: ['wrong_state', 'session_lost', 'lease_lost', 'idempotency_conflict'],
+      409: ['wrong_state', 'session_lost', 'lease_lost', 'idempotency_conflict', 'name_taken'],
       413: ['too_large'],
       415: ['unsupported_media_type'],
       422: ['unprocessable'],
