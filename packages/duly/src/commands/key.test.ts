@@ -42,6 +42,14 @@ describe('duly key revoke', () => {
   it('does what a script says, and warns', async () => {
     const only = await create('admin')
     expect(await revoke(only, false)).toMatchObject({ code: 0, err: expect.stringMatching(/the last admin key/) })
-    expect(await revoke(only, true)).toEqual({ code: 0, out: `${only} revoked\n`, err: '' })
+    // again: no question, and still the server's word on how things stand
+    expect(await revoke(only, true)).toMatchObject({ code: 0, err: expect.stringMatching(/the last admin key/) })
+  })
+
+  it('tells a program whether that was the last one, as the API does', async () => {
+    const [first, last] = [await create('admin'), await create('admin')]
+    const told = async (id: string) => JSON.parse((await revoke(id, false, '--json')).out)
+    expect(await told(first)).toEqual({ key_id: first, revoked: true, last_admin: false })
+    expect(await told(last)).toEqual({ key_id: last, revoked: true, last_admin: true })
   })
 })

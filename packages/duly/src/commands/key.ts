@@ -74,14 +74,13 @@ function revoke(context: Context): Command {
     .argument('<id>', 'id of the key')
     .option('--yes', 'at a terminal: revoke it though it is the last one that may manage keys')
     .action(async (id: string, flags: KeyFlags & { readonly yes?: true }) => {
-      const isLast = await withKeys(flags, context, async (keys) => {
-        const isLast = isLastAdmin(await keys.list(), id)
-        if (isLast && flags.yes !== true && context.terminal.isInteractive) throw lastAdmin(id)
-        await keys.revoke(id)
-        return isLast
+      const mayAsk = flags.yes !== true && context.terminal.isInteractive
+      const { lastAdmin } = await withKeys(flags, context, async (keys) => {
+        if (mayAsk && isLastAdmin(await keys.list(), id)) throw wouldBeLast(id)
+        return keys.revoke(id)
       })
-      if (isLast && !flags.json) context.terminal.err(`That was the last admin key. ${WAY_BACK}\n`)
-      print(context, flags, { keyId: id, revoked: true }, () => `${id} revoked\n`)
+      if (lastAdmin && !flags.json) context.terminal.err(`That was the last admin key. ${WAY_BACK}\n`)
+      print(context, flags, { keyId: id, revoked: true, lastAdmin }, () => `${id} revoked\n`)
     })
 }
 
@@ -97,7 +96,7 @@ function isLastAdmin(keys: readonly ApiKeyRecord[], id: string): boolean {
 const WAY_BACK =
   'Whoever has the database can make another: `duly key create --name admin --scopes admin --database-url postgres://…`'
 
-const lastAdmin = (id: string): CliError =>
+const wouldBeLast = (id: string): CliError =>
   new CliError(
     'usage',
     `${id} is the last live admin key: without it nobody can manage keys over the API`,
