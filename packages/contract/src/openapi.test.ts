@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { components } from './components.js'
 import { openApiDocument } from './openapi.js'
 import { apiRoutes, problemsOf, routeList } from './routes.js'
+import { apiTags } from './tags.js'
 
 const document = openApiDocument() as {
   paths: Record<
@@ -50,6 +51,12 @@ describe('the OpenAPI document', () => {
       expect(document.paths[path]?.[method.toLowerCase()], path).toMatchObject({ security })
     }
     expect(document.components).toMatchObject({ securitySchemes: { apiKey: { type: 'http', scheme: 'bearer' } } })
+  })
+
+  it('describes each group of operations, as the specification spells it', () => {
+    const tags = (document as unknown as { tags: Record<string, unknown>[] }).tags
+    expect(tags.map(({ name }) => name)).toEqual(Object.keys(apiTags))
+    for (const tag of tags) expect(tag).toEqual({ name: tag.name, description: expect.stringMatching(/\w\.$/) })
   })
 
   it('refers only to schemas that are there, and is plain JSON', () => {

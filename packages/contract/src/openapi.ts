@@ -114,7 +114,7 @@ export function openApiDocument(version = '0.1.0'): JsonObject {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    tags: tagList,
+    tags: tagList.map(({ name, doc }) => ({ name, description: doc })),
     paths: pathsOf(),
     components: { schemas: Object.fromEntries(schemas), securitySchemes: { apiKey } },
   }
