@@ -94,6 +94,14 @@ describe('fields of the API', () => {
     expect(inFlags('not together with scheduled_at or a wrong_state', command('task submit'))).toBe(
       'not together with --scheduled-at or a wrong_state',
     )
+    expect(inFlags('metadata.tenant_id is odd', command('task get'))).toBe('metadata.tenant_id is odd')
+  })
+
+  it('in a sentence are called as the flag alone, also inside of the metadata', () => {
+    const said = 'metadata.tenant_id names another tenant than acme'
+    expect(inFlags(said, command('task submit'))).toBe('--tenant names another tenant than acme')
+    expect(inFlags(said, command('cron import'))).toBe('--tenant names another tenant than acme')
+    expect(inFlags('metadata.region_id is odd', command('task submit'))).toBe('--metadata (region_id) is odd')
   })
 })
 

@@ -41,10 +41,7 @@ function argumentNamed(field: string, { registeredArguments }: Written): string 
 
 /** A sentence of the server with the names of fields as they are written on this command line. */
 export function inFlags(text: string, written: Written): string {
-  return text.replace(
-    /\b[a-z]+(?:_[a-z]+)+\b/g,
-    (word) => flagNamed(word, written) ?? argumentNamed(word, written) ?? word,
-  )
+  return text.replace(/\b(?:metadata\.)?[a-z]+(?:_[a-z]+)+\b/g, (word) => flagOfField(word, written) ?? word)
 }
 
 export function writtenError({ path, message }: FieldError, written: Written): WrittenError {
