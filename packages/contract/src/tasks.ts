@@ -70,7 +70,11 @@ export const SubmitTask = closed(
         description: 'The same key and the same request give the same task. Also as the header Idempotency-Key.',
       }),
     ),
-    concurrency_key: Type.Optional(plainText(limits.concurrencyKeyMaxChars)),
+    concurrency_key: Type.Optional(
+      plainText(limits.concurrencyKeyMaxChars, {
+        description: 'Kept with the task; limits by key come with a later version.',
+      }),
+    ),
     queue: Type.Optional(name({ description: 'Default "default".' })),
     result_ttl_seconds: Type.Optional(
       Type.Number({ ...delaySeconds, minimum: 0.001, description: 'How long the result is kept after the end.' }),

@@ -37,7 +37,10 @@ export const taskFields: readonly TaskField[] = [
   field('timeout_seconds', 'seconds', 'timeout', ['duration', 'limit of one attempt']),
   field('result_ttl_seconds', 'seconds', 'resultTtl', ['duration', 'keep the result this long']),
   field('idempotency_key', 'text', 'idempotencyKey', ['key', 'the same key never makes a second task']),
-  field('concurrency_key', 'text', 'concurrencyKey', ['key', 'counts towards the limit of this key']),
+  field('concurrency_key', 'text', 'concurrencyKey', [
+    'key',
+    'kept with the task; limits by key come with a later version',
+  ]),
   field('tags', 'list', 'tags', ['tag...', 'short words to find it by']),
   field('metadata', 'json', 'metadata', ['json', 'strings, numbers and booleans by name']),
 ]

@@ -20,6 +20,7 @@ export interface SubmitOptions extends TaskDefaults {
   /** As JSON text it is sent as it is written, to the last digit. */
   readonly metadata?: Metadata | RawJson
   readonly tags?: readonly string[]
+  /** Kept with the task; limits by key come with a later version. */
   readonly concurrencyKey?: string
   readonly resultTtl?: Duration
   /** Context of the caller's trace (W3C), continued by the task. */
