@@ -22,9 +22,13 @@ export function renderTask(task: TaskRecord): string {
     ['started', instant(task.startedAt)],
     ['completed', instant(task.completedAt)],
     ['took', task.durationMs === null ? null : `${task.durationMs} ms`],
+    ['expires', instant(task.expiresAt)],
+    ['max retries', task.maxRetries],
+    ['time limit', `${task.timeoutSeconds} s an attempt`],
     ['worker', task.workerId],
     ['progress', task.progress && `${task.progress.percent} % ${task.progress.note ?? ''}`.trim()],
-    ['key', task.idempotencyKey],
+    ['idempotency key', task.idempotencyKey],
+    ['correlation id', correlationOf(task)],
     ['tags', task.tags.join(', ')],
     ['metadata', task.metadata && exactJson(task, 'metadata')],
     ['payload', exactJson(task, 'payload')],
@@ -36,6 +40,11 @@ export function renderTask(task: TaskRecord): string {
 /** A value of the user's with the digits and keys that the server told, laid out like JSON.stringify does it. */
 export function exactJson<N extends string>(record: { readonly [Name in N]: unknown }, name: N, indent = 0): string {
   return rawOf(record)?.member(name)?.format(indent) ?? JSON.stringify(record[name] ?? null, null, indent)
+}
+
+function correlationOf({ metadata }: TaskRecord): string | null {
+  const id = metadata?.correlation_id
+  return id === undefined ? null : String(id)
 }
 
 function statusText(task: TaskRecord): string {
