@@ -43,10 +43,13 @@ describe('duly queue', () => {
     expect(refused.err).toMatch(/would cancel 40 waiting tasks of full\nAdd --yes/)
     expect((await run('queue', 'purge', 'full', '--json')).code).toBe(2)
     expect(await run('queue', 'purge', 'full', '--yes')).toEqual({
-      ...{ code: 0, out: 'full  40 tasks cancelled\n', err: '40 cancelled, 0 waiting\n' },
+      ...{ code: 0, out: 'full  40 tasks cancelled\n', err: '' },
     })
     expect(await json('queue', 'purge', 'full', '--yes')).toEqual({ cancelled: 0, remaining: 0 })
     expect((await run('queue', 'purge', 'none', '--yes')).code).toBe(4)
+    await node.api.submitBatch([{ queue: 'full' }])
+    expect((await run('queue', 'purge', 'full')).err).toMatch(/would cancel 1 waiting task of full\n/)
+    expect((await run('queue', 'purge', 'full', '--yes')).out).toBe('full  1 task cancelled\n')
   })
 })
 

@@ -46,12 +46,13 @@ function purge(context: Context): Command {
     .action((queue: string, options: PurgeOptions) =>
       withClient(options, async (duly) => {
         if (options.yes !== true) {
-          const { depth } = await duly.queues.get(queue)
-          throw new CliError('usage', `this would cancel ${depth} waiting tasks of ${queue}`, 'Add --yes to do it.')
+          const waiting = counted((await duly.queues.get(queue)).depth, 'waiting task')
+          throw new CliError('usage', `this would cancel ${waiting} of ${queue}`, 'Add --yes to do it.')
         }
         const summary = await duly.queues.purge(queue, {
+          // the end is told by the summary, once
           onProgress: ({ cancelled, remaining }) => {
-            if (!options.json) context.terminal.err(`${cancelled} cancelled, ${remaining} waiting\n`)
+            if (!options.json && remaining > 0) context.terminal.err(`${cancelled} cancelled, ${remaining} waiting\n`)
           },
         })
         print(context, options, summary, ({ cancelled, remaining }) => renderPurge(queue, cancelled, remaining))
@@ -59,9 +60,11 @@ function purge(context: Context): Command {
     )
 }
 
+const counted = (count: number, thing: string): string => `${count} ${thing}${count === 1 ? '' : 's'}`
+
 function renderPurge(queue: string, cancelled: number, remaining: number): string {
-  const left = remaining === 0 ? '' : `; ${remaining} wait (they came meanwhile)`
-  return `${queue}  ${cancelled} tasks cancelled${left}\n`
+  const left = remaining === 0 ? '' : `; ${remaining} waiting (came meanwhile)`
+  return `${queue}  ${counted(cancelled, 'task')} cancelled${left}\n`
 }
 
 /** The commands on queues. */
