@@ -5,11 +5,18 @@ import type { IntakeStore } from '../store/intake-store.js'
 export interface NamesOptions {
   /** Queues, and task types, that a deployment may have. */
   readonly limit: number
-  /** Those of each that keys bound to one tenant may bring along: they last, so one tenant must not use up the names of all. */
+  /** Those of each that keys bound to one tenant may use: they last, so one tenant must not use up the names of all. */
   readonly share: number
 }
 
-/** Queues and task types come into being at first use, up to a limit of each. Known names cost one look in a set. */
+/** Pairs of tenant and name of a kind that are kept in memory, some 100 bytes each; the oldest is asked for again. */
+const maxKnown = 200_000
+
+/**
+ * Queues and task types come into being at first use, up to a limit of each. A key that is bound to a tenant pays for each name that
+ * its tenant uses first, whoever brought it: were those of others free, an answer would tell which there are. Known pairs of
+ * tenant and name cost one look in a set.
+ */
 export class Names {
   readonly #store: IntakeStore
   readonly #options: NamesOptions
@@ -21,8 +28,8 @@ export class Names {
     this.#options = options
   }
 
-  isKnown(task: NewTask): boolean {
-    return this.#queues.has(task.queue) && this.#types.has(task.taskType)
+  isKnown({ queue, taskType, boundTo = null }: NewTask): boolean {
+    return this.#queues.has(pairOf(boundTo, queue)) && this.#types.has(pairOf(boundTo, taskType))
   }
 
   /** For tasks of one caller. Rejects with `unprocessable` when a name is new and there are as many as there may be. */
@@ -40,26 +47,27 @@ export class Names {
   }
 
   async #ensure({ tenant, ...names }: Wanted): Promise<void> {
-    const queues = fresh(names.queues, this.#queues)
-    const types = fresh(names.types, this.#types)
+    const isFresh = (known: ReadonlySet<string>) => (name: string) => !known.has(pairOf(tenant, name))
+    const queues = [...new Set(names.queues)].filter(isFresh(this.#queues))
+    const types = [...new Set(names.types)].filter(isFresh(this.#types))
     if (queues.length === 0 && types.length === 0) return
     const known = await this.#store.registerNames(queues, types, { ...this.#options, tenant })
-    for (const queue of known.queues) this.#queues.add(queue)
-    for (const type of known.types) this.#types.add(type)
-    const queue = queues.find((name) => !this.#queues.has(name))
-    const type = types.find((name) => !this.#types.has(name))
+    for (const queue of known.queues) keep(this.#queues, pairOf(tenant, queue))
+    for (const type of known.types) keep(this.#types, pairOf(tenant, type))
+    const [queue] = without(queues, known.queues)
+    const [type] = without(types, known.types)
     if (queue === undefined && type === undefined) return
     const what = queue === undefined ? `task type ${type}` : `queue ${queue}`
     throw new DulyError(
       'unprocessable',
-      `The ${what} is new, and ${this.#bound(tenant)} already. Use one that there is.`,
+      `The ${what} is new${this.#bound(tenant)} already. Use one that you used before.`,
     )
   }
 
   #bound(tenant: TenantScope): string {
     const { limit, share } = this.#options
     const all = `the deployment has its ${limit}`
-    return tenant === null ? all : `keys of ${tenant} have brought their ${share}, or ${all}`
+    return tenant === null ? `, and ${all}` : ` to keys of ${tenant}, and they use their ${share}, or ${all}`
   }
 }
 
@@ -70,6 +78,16 @@ interface Wanted {
   readonly tenant: TenantScope
 }
 
-function fresh(names: readonly string[], known: ReadonlySet<string>): string[] {
-  return [...new Set(names)].filter((name) => !known.has(name))
+/** A line break is in no name. */
+const pairOf = (tenant: TenantScope, name: string): string => (tenant === null ? name : `${tenant}\n${name}`)
+
+function keep(known: Set<string>, pair: string): void {
+  const [oldest] = known
+  if (known.size >= maxKnown && oldest !== undefined) known.delete(oldest)
+  known.add(pair)
+}
+
+function without(names: readonly string[], known: readonly string[]): string[] {
+  const found = new Set(known)
+  return names.filter((name) => !found.has(name))
 }

@@ -4,7 +4,7 @@ import type { Reservation } from '../dispatch/reservation.js'
 import type { NewTask } from '../model.js'
 import type { TakenTask } from '../queue/port.js'
 import { expectSound, openRow } from '../testing/facts.js'
-import { keyed, newTask, openTestNode, openTestStore, type TestNode } from '../testing/test-node.js'
+import { keyed, newTask, openTestNode, openTestStore } from '../testing/test-node.js'
 
 const store = await openTestStore({
   reserve: () => {
@@ -121,40 +121,6 @@ describe('names come into being up to a limit', () => {
     const second = await openTestNode(url, { maxNames: 3, number: 1 })
     expect(await second.intake.submitBatch(named('c', 'b', 'a'))).toHaveLength(3)
     await Promise.all([few.close(), second.close()])
-    await drop()
-  })
-
-  test('of which a tenant whose keys are bound has its share', async () => {
-    const { url, drop } = await createDatabase()
-    const nodes = await Promise.all([0, 1].map((number) => openTestNode(url, { nameShare: 2, number })))
-    const [one, other] = nodes as [TestNode, TestNode]
-    const bound = (tenant: string, ...queues: string[]) =>
-      queues.map((queue) => newTask({ tenant, boundTo: tenant, queue }))
-    const refused = { code: 'unprocessable', message: expect.stringMatching(/keys of acme have brought their 2, or/) }
-    await one.intake.submitBatch([newTask({ queue: 'common' })])
-    await one.intake.submitBatch(bound('acme', 'common', 'a'))
-    await other.intake.submitBatch(bound('acme', 'common', 'b'))
-    for (const node of [one, other]) {
-      await expect(node.intake.submitBatch(bound('acme', 'c'))).rejects.toMatchObject(refused)
-      await expect(node.intake.submitBatch(bound('acme', 'a', 'b', 'common'))).resolves.toHaveLength(3)
-    }
-    // neither another tenant nor a key that is bound to none suffers from it
-    await one.intake.submitBatch(bound('rival', 'r1', 'r2'))
-    await one.intake.submitBatch(['n1', 'n2', 'n3'].map((queue) => newTask({ tenant: 'acme', queue })))
-    const { id } = await one.intake.submit(newTask({ tenant: 'acme', delayMs: 60_000 }))
-    const edit = (queue: string) => one.tasks.edit(id, 'acme', { edit: { queue }, actor: { kind: 'api', name: 'k' } })
-    await expect(edit('moved')).rejects.toMatchObject(refused)
-    await expect(edit('n1')).resolves.toMatchObject({ queue: 'n1' })
-    // of task types as of queues
-    const type = (taskType: string) => one.intake.submit(newTask({ tenant: 'acme', boundTo: 'acme', taskType }))
-    for (const name of ['t1', 't2']) await type(name)
-    await expect(type('t3')).rejects.toMatchObject({ message: expect.stringContaining('task type t3 is new') })
-    const { rows } = await one.admin.query('select name, brought_by from queues order by name')
-    expect(rows.map(({ name, brought_by }) => `${name} ${brought_by}`)).toEqual([
-      ...['a acme', 'b acme', 'common null', 'default null'],
-      ...['n1 null', 'n2 null', 'n3 null', 'r1 rival', 'r2 rival'],
-    ])
-    await Promise.all(nodes.map((node) => node.close()))
     await drop()
   })
 })

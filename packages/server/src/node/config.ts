@@ -22,7 +22,7 @@ export interface ServerConfig {
   readonly generalConnections: number
   readonly statementTimeoutMs: number
   readonly payloadMaxBytes: number
-  /** Queues, and task types, that keys bound to one tenant may bring along. */
+  /** Queues, and task types, that keys bound to one tenant may use. */
   readonly tenantNamesMax: number
   /** Recurring tasks that a tenant may have. */
   readonly cronTasksMax: number

@@ -111,7 +111,7 @@ export const settings = {
     env: 'DULY_TENANT_NAMES_MAX',
     kind: { type: 'integer', min: 1, max: limits.queuesMaxCount },
     default: '1000',
-    doc: 'Names of queues, and as many of task types, that keys bound to one tenant may bring into being: names last, and a deployment has 10,000 of each.',
+    doc: 'Names of queues, and as many of task types, that keys bound to one tenant may use, whoever brought them: names last, and a deployment has 10,000 of each.',
   },
   cronTasksMax: {
     env: 'DULY_CRON_TASKS_MAX',

@@ -182,38 +182,62 @@ left join lateral (select o.status from open_tasks o where o.id = i.id limit 1) 
 }
 
 /**
- * New names come into being if all of them fit below the limit of their kind, $3, and below the share of the tenant that brings them:
- * $5 for $4, no share for null. At the very limit as many more may slip in as statements of this kind run at once.
+ * Wanted are names that are not there, or, by a key that is bound to the tenant $4, that its keys have not used yet, there or not. They
+ * come into being and into use if all of them fit below the limit of their kind, $3, and below the tenant's share, $5. To a bound key a
+ * name of others costs at both bounds what a new one costs, so that neither tells it what there is. At the very limit as many more
+ * may slip in as statements of this kind run at once.
  */
 export const registerNames: Statement = {
   name: 'register_names',
   text: `
-with new_queues as materialized (
-  select i.name from unnest($1::text[]) as i (name) where not exists (select 1 from queues q where q.name = i.name)
+with used as materialized (
+  select u.kind, u.name from tenant_names u where u.tenant = $4::text
 ),
-new_types as materialized (
-  select i.name from unnest($2::text[]) as i (name) where not exists (select 1 from task_types t where t.name = i.name)
+wanted_queues as materialized (
+  select distinct i.name from unnest($1::text[]) as i (name)
+  where case when $4::text is null then not exists (select from queues q where q.name = i.name)
+    else not exists (select from used u where u.kind = 'queue' and u.name = i.name) end
+),
+wanted_types as materialized (
+  select distinct i.name from unnest($2::text[]) as i (name)
+  where case when $4::text is null then not exists (select from task_types t where t.name = i.name)
+    else not exists (select from used u where u.kind = 'task_type' and u.name = i.name) end
+),
+taken_queues as materialized (
+  select w.name from wanted_queues w
+  where (select count(*) from queues) + (select count(*) from wanted_queues) <= $3::integer
+    and ($4::text is null or $5::integer >=
+      (select count(*) from used u where u.kind = 'queue') + (select count(*) from wanted_queues))
+),
+taken_types as materialized (
+  select w.name from wanted_types w
+  where (select count(*) from task_types) + (select count(*) from wanted_types) <= $3::integer
+    and ($4::text is null or $5::integer >=
+      (select count(*) from used u where u.kind = 'task_type') + (select count(*) from wanted_types))
 ),
 q as (
-  insert into queues (name, brought_by) select n.name, $4::text from new_queues n
-  where (select count(*) from queues) + (select count(*) from new_queues) <= $3::integer
-    and ($4::text is null or $5::integer >=
-      (select count(*) from queues b where b.brought_by = $4::text) + (select count(*) from new_queues))
-  order by n.name on conflict do nothing
+  insert into queues (name, brought_by) select n.name, $4::text from taken_queues n order by n.name on conflict do nothing
+),
+t as (
+  insert into task_types (name, brought_by) select n.name, $4::text from taken_types n order by n.name on conflict do nothing
 )
-insert into task_types (name, brought_by) select n.name, $4::text from new_types n
-where (select count(*) from task_types) + (select count(*) from new_types) <= $3::integer
-  and ($4::text is null or $5::integer >=
-    (select count(*) from task_types b where b.brought_by = $4::text) + (select count(*) from new_types))
-order by n.name on conflict do nothing`,
+insert into tenant_names (tenant, kind, name)
+select $4::text, n.kind, n.name
+from (select 'queue' as kind, name from taken_queues union all select 'task_type', name from taken_types) n
+where $4::text is not null order by n.kind, n.name on conflict do nothing`,
 }
 
-/** Which names exist; a second statement, since the first one's snapshot can't see what others registered meanwhile. */
+/**
+ * Which names exist, for a tenant $3: are in its use; a second statement, since the first one's snapshot can't see what others
+ * registered meanwhile.
+ */
 export const knownNames: Statement = {
   name: 'known_names',
   text: `
-select array(select q.name from queues q where q.name = any ($1::text[])) as queues,
-  array(select t.name from task_types t where t.name = any ($2::text[])) as types`,
+select array(select q.name from queues q where q.name = any ($1::text[]) and ($3::text is null
+    or exists (select from tenant_names u where u.tenant = $3::text and u.kind = 'queue' and u.name = q.name))) as queues,
+  array(select t.name from task_types t where t.name = any ($2::text[]) and ($3::text is null
+    or exists (select from tenant_names u where u.tenant = $3::text and u.kind = 'task_type' and u.name = t.name))) as types`,
 }
 
 export const makeDays: Statement = {

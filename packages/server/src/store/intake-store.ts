@@ -47,9 +47,9 @@ export interface KeyHolder {
 export interface NameBounds {
   /** In the whole deployment. */
   readonly limit: number
-  /** Who brings them; null: a caller that is bound to no tenant and takes no share. */
+  /** Who uses them; null: a caller that is bound to no tenant and takes no share. */
   readonly tenant: TenantScope
-  /** That one tenant may have brought along. */
+  /** That one tenant may use, whoever brought them. */
   readonly share: number
 }
 
@@ -103,7 +103,10 @@ export class IntakeStore {
     return (await client.query<Omit<Submitted, 'replayed'>>({ ...readStanding, values })).rows
   }
 
-  /** Makes queues and task types exist, all of a kind or none, within the bounds; answers those asked for that exist. */
+  /**
+   * Makes queues and task types exist and be in the tenant's use, all of a kind or none, within the bounds; answers those asked for
+   * that are.
+   */
   async registerNames(
     queues: readonly string[],
     types: readonly string[],
@@ -111,7 +114,7 @@ export class IntakeStore {
   ): Promise<{ queues: string[]; types: string[] }> {
     const names = [textArray(queues), textArray(types)]
     await this.#database.query(registerNames, [...names, limit, tenant, share])
-    const [row] = await this.#database.query<{ queues: string[]; types: string[] }>(knownNames, names)
+    const [row] = await this.#database.query<{ queues: string[]; types: string[] }>(knownNames, [...names, tenant])
     return row ?? { queues: [], types: [] }
   }
 
