@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { benchAuth } from './auth.js'
 import { benchBurst } from './burst.js'
 import { benchCron } from './cron.js'
+import { benchCronBurst } from './cron-burst.js'
 import type { Statement } from './database.js'
 import { type LineResult, Run } from './lines.js'
 import { type Options, parseOptions, usage } from './options.js'
@@ -34,6 +35,7 @@ export async function bench(args: readonly string[], place: Place): Promise<void
   const options = parseOptions(args, resultsFolder)
   if (options.timers !== null) return benchTimers(options, options.timers)
   if (options.burst !== null) return benchBurst(options, options.burst)
+  if (options.cronBurst !== null) return benchCronBurst(options, options.cronBurst)
   if (options.retention !== null) return benchRetention(options, options.retention)
   if (options.size !== null) {
     const { postgres, open, calls } = await benchSize(options, options.size)

@@ -34,6 +34,8 @@ export interface Options {
   readonly timers: number | null
   /** Tasks due in one second, in place of the lines; null: the lines. */
   readonly burst: number | null
+  /** Definitions of recurring tasks that fire in one second in place of the lines; null: the lines. */
+  readonly cronBurst: number | null
   /** Finished tasks of the database on which lists and figures are measured in place of the lines; null: the lines. */
   readonly size: number | null
   /** Measured calls of each list and each window of figures. */
@@ -59,6 +61,7 @@ export const usage = `Usage: npm run bench -- [options]
   --retention <n>           in place of the lines: removes a day of n tasks while --rate tasks a second run for --seconds
   --timers <n>              in place of the lines: how late tasks start, and what they cost, while n wait for the far future
   --burst <n>               in place of the lines: n tasks due in one second, and fresh ones of another queue meanwhile
+  --cron-burst <n>          in place of the lines: n definitions of recurring tasks due in one second
   --size <n>                in place of the lines: lists and figures over n finished tasks (at least 1,000)
   --calls <n>               of each list and each window then, default 200
   --small                   only shows that it runs: a few hundred tasks, one run, no result kept
@@ -94,6 +97,7 @@ export function parseOptions(args: readonly string[], defaultOut: string): Optio
       retention: text,
       timers: text,
       burst: text,
+      'cron-burst': text,
       size: text,
       calls: text,
       small: flag,
@@ -120,6 +124,7 @@ export function parseOptions(args: readonly string[], defaultOut: string): Optio
     profile,
     timers: values.timers === undefined ? null : number('timers', 0),
     burst: values.burst === undefined ? null : number('burst', 0),
+    cronBurst: values['cron-burst'] === undefined ? null : number('cron-burst', 0),
     retention: values.retention === undefined ? null : number('retention', 0),
     size: values.size === undefined ? null : sizeOf(number('size', 0)),
     calls: number('calls', small ? 10 : 200),

@@ -50,6 +50,11 @@ it('a burst is measured beside fresh tasks of another queue', async () => {
   )
 })
 
+it('recurring tasks that are due in one second are measured', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [script, '--cron-burst', '500', '--small'])
+  expect(stdout).toMatch(/500 definitions due in one second: \d+ firings\/s, each once\nlate by p50 \d/)
+})
+
 interface SizeResult {
   readonly openTasks: number
   readonly calls: readonly {
