@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { CliError } from './cli/cli-error.js'
 import { exitCode, exitCodes } from './cli/exit-codes.js'
 import { explainFailure, renderFailure } from './cli/failure.js'
+import { refuseRepeats } from './cli/given-once.js'
 import type { Terminal } from './cli/terminal.js'
 import { cluster } from './commands/cluster.js'
 import type { Context } from './commands/command.js'
@@ -90,6 +91,7 @@ function prepare(command: Command, terminal: Terminal): void {
     getErrHelpWidth: () => terminal.width,
   })
   command.showHelpAfterError('Add --help for the options and an example.')
+  refuseRepeats(command)
   for (const child of command.commands) prepare(child, terminal)
 }
 
