@@ -1,4 +1,5 @@
 import type { Duration } from './duration.js'
+import { checkOptions, namesOf, type OptionNames } from './known-options.js'
 import type { StandardSchema } from './standard-schema.js'
 
 export type Priority = 'high' | 'medium' | 'low'
@@ -26,6 +27,27 @@ export interface TaskDefaults {
   readonly priority?: Priority
 }
 
+const retryNames: OptionNames = {
+  names: namesOf<RetryOptions>({ limit: true, backoff: true, delay: true, maxDelay: true, jitter: true }),
+  elsewhere: { max_retries: 'limit', max_attempts: 'limit', retries: 'limit' },
+}
+
+/** The names of {@link TaskDefaults}. */
+export const taskDefaultNames = namesOf<TaskDefaults>({ retry: true, timeout: true, queue: true, priority: true })
+
+/** How settings of a task are called elsewhere, and are written here. */
+export const writtenHere: Readonly<Record<string, string>> = {
+  ...{ max_retries: 'retry.limit', max_attempts: 'retry.limit', retries: 'retry.limit' },
+  ...{ retry_backoff: 'retry.backoff', retry_jitter: 'retry.jitter', retry_delay_seconds: 'retry.delay' },
+  ...{ retry_delay: 'retry.delay', retry_max_delay_seconds: 'retry.maxDelay', retry_max_delay: 'retry.maxDelay' },
+  timeout_seconds: 'timeout',
+}
+
+/** @throws TypeError for an option that no policy of retries has */
+export function checkRetry(call: string, retry: RetryOptions | undefined): void {
+  checkOptions(`${call}, retry`, retry, retryNames)
+}
+
 /**
  * A task type with its schemas: what producer and worker share.
  *
@@ -44,18 +66,22 @@ export interface TaskDefinitionOptions<PayloadIn, Payload, ResultIn, Result> ext
   readonly result?: StandardSchema<ResultIn, Result>
 }
 
+const definitionNames: OptionNames = { names: ['payload', 'result', ...taskDefaultNames], elsewhere: writtenHere }
+
 const TASK_TYPE = /^[A-Za-z0-9._:/-]{1,128}$/
 
 /**
  * Defines a task type.
  *
- * @throws RangeError when the name is not 1 to 128 of `A–Z a–z 0–9 . _ - : /`
+ * @throws RangeError when the name is not 1 to 128 of `A–Z a–z 0–9 . _ - : /`; TypeError for an unknown option
  */
 export function defineTask<PayloadIn = unknown, Payload = PayloadIn, ResultIn = unknown, Result = ResultIn>(
   type: string,
   options: TaskDefinitionOptions<PayloadIn, Payload, ResultIn, Result> = {},
 ): TaskDefinition<PayloadIn, Payload, ResultIn, Result> {
   if (!TASK_TYPE.test(type)) throw new RangeError(`not a task type: ${JSON.stringify(type)}`)
+  checkOptions('defineTask', options, definitionNames)
+  checkRetry('defineTask', options.retry)
   const { payload, result, ...defaults } = options
   return Object.freeze({ type, payload, result, defaults: Object.freeze(defaults) })
 }

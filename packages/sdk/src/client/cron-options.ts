@@ -1,8 +1,10 @@
+import { checkRetry } from '../define-task.js'
 import { type Duration, toSeconds } from '../duration.js'
+import { checkOptions, namesOf, type OptionNames } from '../known-options.js'
 import type { CronStatus, MisfirePolicy, OverlapPolicy } from './cron-records.js'
 import type { RawJson } from './raw-json.js'
 import type { Metadata } from './records.js'
-import { metadataOf, type SubmitOptions, type WireSubmission } from './submission.js'
+import { metadataOf, type SubmitOptions, taskOptionNames, type WireSubmission } from './submission.js'
 
 /** When: a cron expression or an interval, one of them. */
 export type CronTiming =
@@ -64,6 +66,36 @@ export interface ImportOptions {
   readonly dryRun?: boolean
 }
 
+const definitionNames: OptionNames = {
+  names: [
+    ...namesOf<CronRules & Pick<CronTiming, 'cron' | 'every' | 'timezone'>>({
+      ...{ cron: true, every: true, timezone: true, overlap: true, misfire: true, misfireGrace: true },
+      ...{ startsAt: true, endsAt: true, jitter: true, enabled: true },
+    }),
+    ...['payload', ...taskOptionNames.names],
+  ],
+  elsewhere: {
+    ...taskOptionNames.elsewhere,
+    ...{ cron_expression: 'cron', expression: 'cron', schedule: 'cron', every_seconds: 'every', interval: 'every' },
+    ...{ overlap_policy: 'overlap', misfire_policy: 'misfire', misfire_grace_seconds: 'misfireGrace' },
+    jitter_seconds: 'jitter',
+  },
+}
+
+const editNames: OptionNames = { ...definitionNames, names: ['taskType', ...definitionNames.names] }
+
+/** @throws TypeError for an option that no definition has */
+export function checkDefinition(call: 'cron.create' | 'cron.upsert', definition: CronOptions): void {
+  checkOptions(call, definition, definitionNames)
+  checkRetry(call, definition.retry)
+}
+
+/** @throws TypeError for an option that no change has */
+export function checkEdit(edit: CronEdit): void {
+  checkOptions('cron.update', edit, editNames)
+  checkRetry('cron.update', edit.retry)
+}
+
 /** The fields of a schedule and its rules on the wire. */
 export function timingToWire(options: Partial<CronTiming> & CronRules): WireSubmission {
   return {
@@ -89,8 +121,11 @@ const parameters: Readonly<Record<keyof CronFilters, string>> = {
   namePrefix: 'name_prefix',
 }
 
+const filterNames = { names: Object.keys(parameters), elsewhere: { tenant_id: 'tenant' } }
+
 /** The filters of a list as parameters. */
 export function cronQuery(filters: CronFilters): URLSearchParams {
+  checkOptions('cron.list', filters, filterNames)
   const search = new URLSearchParams()
   for (const [name, parameter] of Object.entries(parameters)) {
     const value = filters[name as keyof CronFilters]
@@ -99,8 +134,16 @@ export function cronQuery(filters: CronFilters): URLSearchParams {
   return search
 }
 
+const importNames: OptionNames = {
+  names: namesOf<ImportOptions>({
+    ...{ taskType: true, namePrefix: true, hasUser: true, timezone: true, queue: true, tenant: true },
+    ...{ metadata: true, enabled: true, dryRun: true },
+  }),
+}
+
 /** The body of an import. */
 export function importToWire(crontab: string, options: ImportOptions): WireSubmission {
+  checkOptions('cron.import', options, importNames)
   return {
     crontab,
     task_type: options.taskType,

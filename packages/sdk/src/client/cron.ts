@@ -4,6 +4,8 @@ import {
   type CronFilters,
   type CronOptions,
   type CronTiming,
+  checkDefinition,
+  checkEdit,
   cronQuery,
   type ImportOptions,
   importToWire,
@@ -46,6 +48,7 @@ export class Cron {
     task: AnyTask | string,
     definition: CronOptions & { readonly payload?: unknown },
   ): Promise<CronRecord> {
+    checkDefinition('cron.create', definition)
     const body = await encodeDefinition(task, definition, { name })
     return toCron(await this.#http.call({ method: 'POST', path: '/cron-tasks', body, repeatable: false }))
   }
@@ -67,6 +70,7 @@ export class Cron {
     task: AnyTask | string,
     definition: CronOptions & { readonly payload?: unknown },
   ): Promise<CronRecord> {
+    checkDefinition('cron.upsert', definition)
     const body = await encodeDefinition(task, definition, {})
     const path = `/cron-tasks/by-name/${encodeURIComponent(name)}`
     return toCron(await this.#http.call({ method: 'PUT', path, body, repeatable: true }))
@@ -102,6 +106,7 @@ export class Cron {
 
   /** Edits a definition: what is absent stays, a new schedule begins now. A payload is checked by no schema here. */
   async update(id: string, edit: CronEdit): Promise<CronRecord> {
+    checkEdit(edit)
     const { taskType, payload, ...options } = edit
     const task = await toSubmission(taskType ?? '', payload, options)
     const wire = { ...task, task_type: taskType, ...timingToWire(options) }

@@ -1,6 +1,7 @@
 import type { AgentOptions } from 'node:https'
 import type { Duration } from '../duration.js'
 import { toMs } from '../duration.js'
+import { checkOptions, namesOf } from '../known-options.js'
 
 export interface DulyOptions {
   /**
@@ -31,8 +32,14 @@ export interface ResolvedOptions {
   readonly tls: AgentOptions | undefined
 }
 
-/** @throws RangeError naming every option that is wrong */
+const optionNames = {
+  names: namesOf<DulyOptions>({ url: true, apiKey: true, maxSockets: true, timeout: true, retries: true, tls: true }),
+  elsewhere: { urls: 'url', base_url: 'url', timeout_ms: 'timeout' },
+}
+
+/** @throws RangeError naming every option that is wrong; TypeError for one that is unknown */
 export function resolveOptions(options: DulyOptions): ResolvedOptions {
+  checkOptions('Duly', options, optionNames)
   const urls = addressesOf(options.url ?? (process.env.DULY_URL || 'http://127.0.0.1:7070'))
   const { maxSockets = 128, retries = 8 } = options
   const wrong: string[] = []

@@ -1,6 +1,14 @@
-import type { RetryOptions, TaskDefaults, TaskDefinition } from '../define-task.js'
+import {
+  checkRetry,
+  type RetryOptions,
+  type TaskDefaults,
+  type TaskDefinition,
+  taskDefaultNames,
+  writtenHere,
+} from '../define-task.js'
 import { type Duration, toSeconds } from '../duration.js'
 import { InvalidPayloadError } from '../errors.js'
+import { checkOptions, namesOf, type OptionNames } from '../known-options.js'
 import { validate } from '../standard-schema.js'
 import { RawJson } from './raw-json.js'
 import type { Metadata } from './records.js'
@@ -26,6 +34,36 @@ export interface SubmitOptions extends TaskDefaults {
   /** Context of the caller's trace (W3C), continued by the task. */
   readonly traceparent?: string
   readonly signal?: AbortSignal
+}
+
+type OnceOptions = Pick<SubmitOptions, 'delay' | 'scheduledAt' | 'idempotencyKey' | 'traceparent' | 'signal'>
+
+/** The options that a recurring task gives to its tasks, as a submission does. */
+export const taskOptionNames: OptionNames = {
+  names: [
+    ...taskDefaultNames,
+    ...namesOf<Omit<SubmitOptions, keyof TaskDefaults | keyof OnceOptions>>({
+      ...{ expiresAt: true, tenant: true, metadata: true, tags: true, concurrencyKey: true, resultTtl: true },
+    }),
+  ],
+  elsewhere: {
+    ...writtenHere,
+    ...{ result_ttl_seconds: 'resultTtl', tenant_id: 'tenant', correlation_id: 'metadata.correlation_id' },
+  },
+}
+
+const submitNames: OptionNames = {
+  names: [
+    ...taskOptionNames.names,
+    ...namesOf<OnceOptions>({ delay: true, scheduledAt: true, idempotencyKey: true, traceparent: true, signal: true }),
+  ],
+  elsewhere: { ...taskOptionNames.elsewhere, delay_seconds: 'delay' },
+}
+
+/** @throws TypeError for an option that no submission has */
+export function checkSubmitOptions(call: string, options: SubmitOptions): void {
+  checkOptions(call, options, submitNames)
+  checkRetry(call, options.retry)
 }
 
 /** A submission as it stands on the wire. */

@@ -1,5 +1,6 @@
 import type { Priority } from '../define-task.js'
 import { type Duration, toSeconds } from '../duration.js'
+import { checkOptions, namesOf } from '../known-options.js'
 import { RawJson } from './raw-json.js'
 import type { TaskStatus } from './records.js'
 
@@ -56,8 +57,11 @@ const parameters: Readonly<Record<keyof TaskFilters, string>> = {
   correlationId: 'correlation_id',
 }
 
+const filterNames = { names: Object.keys(parameters), elsewhere: { tenant_id: 'tenant' } }
+
 /** The query of a list: `?…`, or nothing. */
 export function listQuery(filters: TaskFilters, { limit, cursor }: PageOptions): string {
+  checkOptions('tasks.list', filters, filterNames)
   const search = new URLSearchParams()
   for (const [name, parameter] of Object.entries(parameters)) {
     const value = filters[name as keyof TaskFilters]
@@ -68,8 +72,17 @@ export function listQuery(filters: TaskFilters, { limit, cursor }: PageOptions):
   return search.size === 0 ? '' : `?${search}`
 }
 
+const editNames = {
+  names: namesOf<TaskEdit>({
+    ...{ scheduledAt: true, priority: true, payload: true, queue: true, maxRetries: true, timeout: true },
+  }),
+  elsewhere: { timeout_seconds: 'timeout' },
+}
+
 /** The JSON text of an edit, a raw payload as it was written. */
-export function encodeEdit({ scheduledAt, priority, payload, queue, maxRetries, timeout }: TaskEdit): string {
+export function encodeEdit(edit: TaskEdit): string {
+  checkOptions('tasks.edit', edit, editNames)
+  const { scheduledAt, priority, payload, queue, maxRetries, timeout } = edit
   const fields: Record<string, unknown> = {
     scheduled_at: scheduledAt === undefined || scheduledAt === null ? scheduledAt : instant(scheduledAt),
     priority,

@@ -2,6 +2,7 @@ import { Backoff, pause } from '../backoff.js'
 import type { TaskDefinition } from '../define-task.js'
 import { toMs } from '../duration.js'
 import { DulyApiError, DulyConnectionError } from '../errors.js'
+import { checkOptions, namesOf } from '../known-options.js'
 import type { ApiAnswer, HttpClient } from './http.js'
 import { keepRaw, keepRawItems, type RawJson, rawJson } from './raw-json.js'
 import {
@@ -15,7 +16,7 @@ import {
   type TaskRecord,
   type TaskSummary,
 } from './records.js'
-import { type AnyTask, encodeSubmission, type SubmitOptions, toSubmission } from './submission.js'
+import { type AnyTask, checkSubmitOptions, encodeSubmission, type SubmitOptions, toSubmission } from './submission.js'
 import { TaskHandle, type WaitOptions } from './task-handle.js'
 import { encodeEdit, listQuery, type PageOptions, type TaskEdit, type TaskFilters } from './task-lists.js'
 import { fromWire } from './wire.js'
@@ -26,6 +27,8 @@ export interface BatchItem {
   readonly payload?: unknown
   readonly options?: Omit<SubmitOptions, 'signal' | 'traceparent'>
 }
+
+const itemNames = namesOf<BatchItem>({ task: true, payload: true, options: true })
 
 /** A batch item whose payload fits its definition. */
 export function batchItem<PayloadIn>(
@@ -38,6 +41,8 @@ export function batchItem<PayloadIn>(
 
 /** Longest single wait, s: safely below the server's limit (60) and the patience of proxies. */
 const LONGEST_WAIT_SECONDS = 30
+
+const waitNames = namesOf<WaitOptions>({ timeout: true, signal: true })
 
 /** How long a wait goes on without any answer, ms. */
 const LONGEST_OUTAGE_MS = 60_000
@@ -66,9 +71,10 @@ export class Tasks {
    * Submits one task; when this resolves, the task is durable (I1). Without an idempotency key a submission whose answer
    * got lost is not sent again, because it could make a second task.
    *
-   * @throws InvalidPayloadError, DulyApiError, DulyConnectionError
+   * @throws InvalidPayloadError, DulyApiError, DulyConnectionError, TypeError for an unknown option
    */
   async submit(task: AnyTask | string, payload?: unknown, options: SubmitOptions = {}): Promise<TaskHandle> {
+    checkSubmitOptions('submit', options)
     const body = encodeSubmission(await toSubmission(task, payload, options))
     const answer = await this.#http.call<Record<string, unknown>>({
       method: 'POST',
@@ -86,14 +92,17 @@ export class Tasks {
    * Submits 1 to 10,000 tasks, all or none; the handles come in the order given. Repeated after a lost answer only when
    * every item has an idempotency key.
    *
-   * @throws InvalidPayloadError, DulyApiError, DulyConnectionError
+   * @throws InvalidPayloadError, DulyApiError, DulyConnectionError, TypeError for an unknown option
    */
   async submitBatch(
     items: readonly BatchItem[],
     options: { readonly signal?: AbortSignal } = {},
   ): Promise<readonly TaskHandle[]> {
     const tasks: string[] = []
-    for (const { task, payload, options = {} } of items) {
+    for (const [index, item] of items.entries()) {
+      const { task, payload, options = {} } = item
+      checkOptions(`submitBatch, item ${index}`, item, { names: itemNames })
+      checkSubmitOptions(`submitBatch, item ${index}`, options)
       tasks.push(encodeSubmission(await toSubmission(task, payload, options)))
     }
     const answer = await this.#http.call<{ readonly tasks: readonly Record<string, unknown>[] }>({
@@ -128,6 +137,7 @@ export class Tasks {
    * of up to a minute.
    */
   async wait(id: string, options: WaitOptions = {}): Promise<TaskRecord> {
+    checkOptions('tasks.wait', options, { names: waitNames })
     const { signal, timeout } = options
     const end = performance.now() + (timeout === undefined ? Number.POSITIVE_INFINITY : toMs(timeout))
     const backoff = new Backoff({ baseMs: 200, capMs: 2_000, floorMs: 20 })

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { type Duration, toMs } from '../duration.js'
+import { checkOptions, namesOf, type OptionNames } from '../known-options.js'
 import type { ErrorClassifier } from './classify.js'
 
 /** Where a worker writes what happens to it; a `pino` logger fits through a one-line adapter. */
@@ -70,8 +71,17 @@ export interface ResolvedWorkerOptions {
 
 const SILENT: WorkerLogger = Object.freeze({ info: () => {}, warn: () => {}, error: () => {} })
 
-/** @throws RangeError naming every option that is wrong */
+const optionNames: OptionNames = {
+  names: namesOf<WorkerOptions>({
+    ...{ queues: true, slots: true, name: true, version: true, grace: true, heartbeat: true, pollWait: true },
+    ...{ abortGrace: true, classifyError: true, onError: true, logger: true, maxStuck: true, maxResultBytes: true },
+  }),
+  elsewhere: { concurrency: 'slots', grace_ms: 'grace', heartbeat_seconds: 'heartbeat', poll_wait_seconds: 'pollWait' },
+}
+
+/** @throws RangeError naming every option that is wrong; TypeError for one that is unknown */
 export function resolveWorkerOptions(options: WorkerOptions): ResolvedWorkerOptions {
+  checkOptions('Worker', options, optionNames)
   const { queues = null, slots = 10 } = options
   const pollWaitMs = toMs(options.pollWait ?? 30_000)
   const maxStuck = options.maxStuck ?? Math.max(1, Math.ceil(slots / 2))
