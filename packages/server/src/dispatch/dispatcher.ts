@@ -77,8 +77,8 @@ export class Dispatcher {
     signal: AbortSignal,
   ): Promise<readonly TakenTask[]> {
     if (this.#isClosed) throw new DulyError('shutting_down', 'This node is shutting down.', { retryAfterSeconds: 1 })
-    this.#options.sessions.acknowledge(state, request.received)
-    if (request.received < state.grants.highestSent || this.#isStale(state)) await this.repeat(state, request.received)
+    const received = await this.#options.sessions.acknowledge(state, request.received)
+    if (received < state.grants.highestSent || this.#isStale(state)) await this.repeat(state, received)
     const isQuick = request.waitMs <= 0
     // a worker that says wrong what it can take must not gather what others could run
     const slots = Math.min(request.slots, state.row.slots)

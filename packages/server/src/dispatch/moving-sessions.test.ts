@@ -66,3 +66,31 @@ describe('what one node handed to a worker that polls another', () => {
     expect(await two.api.get(task)).toMatchObject({ status: 'SUCCEEDED', attempts: 1, failures: 0, crashes: 0 })
   })
 })
+
+/** A claim of a number that no grant of the session had yet. */
+const lie = 999_999
+
+describe('an acknowledgement of what was never granted', () => {
+  it('counts for nothing, over whichever node it comes', async () => {
+    const queue = newQueue()
+    await one.api.submitBatch(Array.from({ length: 20 }, () => ({ queue })))
+    const worker = await one.api.worker({ queues: [queue], slots: 2 })
+    const first = await worker.poll(2, { received: lie })
+    const running = async (): Promise<number> =>
+      (await sql("select from open_tasks where queue = $1 and status = 'RUNNING'", [queue])).length
+    for (let round = 1; round < 8; round++) {
+      worker.moveTo(round % 2 === 0 ? one.api : two.api)
+      await worker.beat({ received: lie })
+      const again = await worker.poll(2, { received: lie })
+      expect(again.map(({ lease }) => lease).sort()).toEqual(first.map(({ lease }) => lease).sort())
+      expect(await running()).toBe(2)
+    }
+    // the true number is taken, by the node that did not give the grants too
+    expect(await worker.report(first)).toMatchObject([{ accepted: true }, { accepted: true }])
+    const next = await worker.poll(2)
+    expect(next.map(({ task_id: id }) => id)).not.toContain(first[0]?.task_id)
+    worker.moveTo(one.api)
+    expect(await worker.poll(0)).toEqual([])
+    expect(next).toHaveLength(2)
+  })
+})

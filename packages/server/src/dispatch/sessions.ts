@@ -105,11 +105,30 @@ export class Sessions {
     return this.#states.values()
   }
 
-  acknowledge(state: SessionState, received: number): void {
+  /**
+   * Takes a worker's word on what arrived and answers up to where it counts. A number above the last grant that the session was given
+   * is no acknowledgement, of nothing: cut to that one, it would free the slots of grants that may never have arrived. The store
+   * is asked only about a number that this node has not heard of. Rejects with `session_lost` when it knows the session no more.
+   */
+  async acknowledge(state: SessionState, received: number): Promise<number> {
+    if (received <= state.received) return received
+    if (received <= state.grants.highest) return this.#count(state, received)
     // a number that no grant can have would fail the write that it shares with other workers' acknowledgements
-    if (received <= state.received || received > maxGrant) return
-    state.received = received
-    this.#acknowledgements.note(state.row.id, received)
+    if (received > maxGrant) return state.received
+    const row = await this.#options.store.load(state.row.id)
+    if (!row) throw this.#lose(state)
+    // before the look for what this node never saw, so that nothing acknowledged is repeated
+    const counted = received <= row.lastGrant ? this.#count(state, received) : state.received
+    this.#confirm(state, row)
+    return counted
+  }
+
+  #count(state: SessionState, received: number): number {
+    if (received > state.received) {
+      state.received = received
+      this.#acknowledgements.note(state.row.id, received)
+    }
+    return received
   }
 
   /** Writes the acknowledgements that no beat has written yet; once a second. */
@@ -124,7 +143,7 @@ export class Sessions {
     const known = this.#states.get(id)
     // whether one that is known still lives is what the beat asks
     const state = known?.row.tenant === tenant ? known : await this.require(session)
-    this.acknowledge(state, request.received)
+    await this.acknowledge(state, request.received)
     const { answer, held } = await this.#beats.write(state, request)
     if (!answer) throw this.#lose(state)
     await storeHandlerWrites(this.#options.progress, id, { request, held })
