@@ -4,7 +4,7 @@ export const exitCodes = [
   {
     code: 1,
     name: 'failed',
-    doc: 'It could not be done; or, with --wait or --progress, a task ended otherwise than SUCCEEDED.',
+    doc: 'It could not be done; or, with --wait or --progress, a task ended otherwise than SUCCEEDED, or not within the limit.',
   },
   {
     code: 2,

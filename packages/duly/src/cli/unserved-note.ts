@@ -1,0 +1,43 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Duly, TaskRecord, WorkerRecord } from '@duly/sdk'
+
+/** A wait this long without an end is worth a look at who could do the work, ms. */
+export const PATIENCE_MS = 5_000
+
+export interface UnservedWait {
+  readonly duly: Duly
+  readonly id: string
+  /** Ends the look: the task is finished. */
+  readonly signal: AbortSignal
+  /** {@link PATIENCE_MS} unless given. */
+  readonly afterMs?: number
+  readonly tell: (note: string) => void
+}
+
+/**
+ * Tells, once and after a while, if a task waits for workers of which none is there: its waiting command would look like one that hangs.
+ * Says nothing where that can't be known, e.g. with a key that may not read workers. Never rejects.
+ */
+export async function tellIfUnserved({ duly, id, signal, tell, afterMs = PATIENCE_MS }: UnservedWait): Promise<void> {
+  try {
+    await delay(afterMs, undefined, { signal })
+    const task = await duly.tasks.get(id, { signal })
+    if (task.status !== 'PENDING') return
+    const workers = await duly.workers.list({ state: 'live' })
+    if (!signal.aborted && !workers.some((worker) => mayServe(worker, task))) tell(noteOf(task))
+  } catch {
+    // The wait itself tells what is wrong with the server or the key.
+  }
+}
+
+function noteOf({ taskType, queue }: TaskRecord): string {
+  return `note: no live worker serves the type ${taskType} in the queue ${queue}; it waits for one (\`duly worker list\` shows who is there)\n`
+}
+
+/** Whether a worker gets such a task; of one whose list is cut it is taken to. */
+function mayServe(worker: WorkerRecord, { queue, taskType, tenantId }: TaskRecord): boolean {
+  const { queues, queueCount, taskTypes, taskTypeCount } = worker
+  const hasQueue = queues.includes(queue) || queueCount > queues.length
+  const hasType = taskTypes.includes(taskType) || taskTypeCount > taskTypes.length
+  return hasQueue && hasType && (worker.tenantId === null || worker.tenantId === tenantId)
+}
