@@ -28,7 +28,7 @@ export function judgeAll(dues: readonly DueCron[]): { readonly judged: Judged[];
   const unjudged: Unjudged[] = []
   for (const due of dues) {
     try {
-      judged.push({ due, plan: judge(due), template: unpackTemplate(due) })
+      judged.push({ due, plan: affordable(due, judge(due)), template: unpackTemplate(due) })
     } catch (error) {
       unjudged.push({ due, error: messageOf(error) })
     }
@@ -39,13 +39,24 @@ export function judgeAll(dues: readonly DueCron[]): { readonly judged: Judged[];
 export const messageOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).slice(0, maxErrorChars)
 
+/**
+ * Of a plan, what fits into one transaction by the bytes of its payloads, at least one firing; the rest is due at once, in the next one. A
+ * plan of which one task at most is made stays whole: cut, it would make one in each part.
+ */
+function affordable({ overlap, payloadBytes }: DueCron, plan: FiringPlan): FiringPlan {
+  const most = Math.max(1, Math.floor(maxPayloadBytes / Math.max(1, payloadBytes)))
+  const next = plan.fire[most]
+  if (overlap !== 'queue' || next === undefined) return plan
+  return { ...plan, fire: plan.fire.slice(0, most), nextFireAtMs: next }
+}
+
 /** As many of them as one transaction takes, at least one: the others stay due, and are the next batch's. */
 export function bounded(judged: readonly Judged[]): readonly Judged[] {
   let tasks = 0
   let bytes = 0
   const end = judged.findIndex(({ due, plan }, index) => {
     tasks += plan.fire.length
-    bytes += plan.fire.length * due.payloadBytes
+    bytes += (due.overlap === 'queue' ? plan.fire.length : Math.min(1, plan.fire.length)) * due.payloadBytes
     return index > 0 && (tasks > maxTasks || bytes > maxPayloadBytes)
   })
   return end === -1 ? judged : judged.slice(0, end)

@@ -149,6 +149,40 @@ describe('what was missed', () => {
     expect(times).toEqual(steps((times[0] ?? 0) - second, times.at(-1) ?? 0, second))
   })
 
+  const mebibyte = 1024 * 1024
+  test.each([
+    { mebibytes: 1, firings: 20, atOnce: 7 },
+    { mebibytes: 3, firings: 5, atOnce: 2 },
+    { mebibytes: 9, firings: 3, atOnce: 1 },
+  ])('of payloads of $mebibytes MiB is made $atOnce at a time', async ({ mebibytes, firings, atOnce }) => {
+    const { template } = definition()
+    // with its quotes a little more than that
+    const payload = JSON.stringify('x'.repeat(mebibytes * mebibyte))
+    const rules = { misfire: 'fire_all', graceMs: 0, expression: '* * * * *' } as const
+    const { id } = await one.cron.create(definition({ ...rules, template: { ...template, payload } }))
+    await advance(firings * minute)
+    const before = one.fired.length
+    await one.drain()
+    const made = one.fired.slice(before).map(({ rows }) => rows.length)
+    expect(made.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(firings)
+    expect(made.slice(0, 2)).toEqual([atOnce, atOnce])
+    expect(Math.max(...made)).toBe(atOnce)
+    const times = await tasksOf(id)
+    expect(times).toEqual(steps((times[0] ?? 0) - minute, times.at(-1) ?? 0, minute))
+    await clear()
+  })
+
+  test('and makes one task stays one, however large it is', async () => {
+    const { template } = definition()
+    const payload = JSON.stringify('x'.repeat(mebibyte))
+    const rules = { misfire: 'fire_all', overlap: 'cancel_running', graceMs: 0, expression: '* * * * *' } as const
+    const { id } = await one.cron.create(definition({ ...rules, template: { ...template, payload } }))
+    await advance(20 * minute)
+    await one.drain()
+    expect(await tasksOf(id)).toHaveLength(1)
+    await clear()
+  })
+
   test('while it was paused is judged in the same way, and a pause shorter than the grace loses nothing', async () => {
     const { id } = await one.cron.create(definition({ expression: '* * * * *', graceMs: 10 * minute }))
     await one.cron.edit(id, null, { enabled: false, template: {} })
