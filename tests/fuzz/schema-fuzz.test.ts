@@ -14,6 +14,9 @@ beforeAll(async () => {
 const succeeded = new Set<string>()
 const refused = () => world.operations.filter(({ id }) => !succeeded.has(id))
 
+/** Up to so many characters all errors of a body are named. */
+const wholeReportChars = 262_144
+
 const allMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 /** Whether a path leads to an operation: `/tasks/batch` is also the id of a task. */
@@ -71,11 +74,10 @@ describe('every operation of the document', () => {
       if (faults.length > 0) return { request, answer, faults }
       if (answer.status !== 400) return { request, answer, faults: [`is taken although ${places.join()} is wrong`] }
       const named = errorPathsOf(answer)
-      return {
-        request,
-        answer,
-        faults: places.filter((place) => !named.includes(place)).map((at) => `"${at}" is not named`),
-      }
+      // of a large document one wrong place is enough: a hostile one could have an error for every two characters
+      const isLarge = (request.body?.length ?? 0) > wholeReportChars && named.some((place) => places.includes(place))
+      const unnamed = isLarge ? [] : places.filter((place) => !named.includes(place))
+      return { request, answer, faults: unnamed.map((at) => `"${at}" is not named`) }
     })
   })
 

@@ -21,9 +21,12 @@ export interface Things {
 /** All routes of the contract, with those that take no store last. */
 export const routes: readonly Route[] = routeList
 
+/** Answered by computing alone, where no key has to be looked up. */
+const computed: readonly OperationId[] = ['previewSchedule']
+
 /** Probes, figures and documents: they answer without the store, but for the one that says whether it is there. */
-export const needsStore = (route: Route): boolean =>
-  route.tag !== 'system' || route.problems.includes('store_unavailable')
+export const needsStore = ({ operationId, tag, problems }: Route): boolean =>
+  !computed.includes(operationId) && (tag !== 'system' || problems.includes('store_unavailable'))
 
 /** Makes a valid call of the route, from its path and the example of its body, which waits for nothing. */
 export async function callRoute(api: Api, route: Route, things: Things): Promise<RouteAnswer> {
@@ -57,6 +60,7 @@ function bodyOf(schema: object, { taskId }: Things): unknown {
     ...('wait_seconds' in example ? { wait_seconds: 0 } : {}),
     // a poll for no slot only acknowledges
     ...('slots' in example ? { slots: 1 } : {}),
+    ...('dry_run' in example ? { dry_run: false } : {}),
     ...('reports' in example ? { reports: [report] } : {}),
   }
 }
