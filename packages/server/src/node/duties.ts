@@ -166,7 +166,9 @@ function schedulerDuties(parts: DutyParts): Duty[] {
 }
 
 async function makeDays(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url, application_name: 'duly days', connectionTimeoutMillis: 5_000 })
+  const client = new pg.Client({
+    ...{ connectionString: url, application_name: 'duly days', connectionTimeoutMillis: 5_000, query_timeout: 60_000 },
+  })
   client.on('error', () => {})
   try {
     await client.connect()

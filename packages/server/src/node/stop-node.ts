@@ -32,8 +32,9 @@ export interface StoppableParts {
   readonly log: Logger
 }
 
-/** A store that is away must not hold up the end. */
+/** A store that is away must not hold up the end, nor a duty that waits for it. */
 const farewellMs = 2_000
+const dutiesMs = 5_000
 
 /** Says so to balancers and serves as before for `delayMs`, until they have noticed or `hurry` aborts. */
 export async function beUnready(
@@ -60,7 +61,8 @@ export async function stopNode(parts: StoppableParts, options: StopOptions): Pro
   const { health, duties, recorder, signals, membership, log } = parts
   health.leave()
   await drain(parts, options)
-  await duties.stop()
+  if (!(await within(options.clock, dutiesMs, () => duties.stop())))
+    log.warn('a background duty does not end; leaving it')
   await within(options.clock, farewellMs, async () => {
     // the others take its partitions over at once, and its timers with them
     await membership.nodes.leave(membership.id)
