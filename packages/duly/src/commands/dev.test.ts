@@ -22,6 +22,16 @@ afterAll(async () => {
 
 const task = (...args: string[]) => cli(['task', ...args, '--url', dev.facts.url])
 
+it('tells the address of its database, and where the password stands', async () => {
+  const { database_url: address, postgres } = dev.facts
+  expect(address).toBe(`postgres://duly@127.0.0.1:${postgres.port}/duly`)
+  const url = new URL(address)
+  url.password = (await readFile(postgres.password_file, 'utf8')).trim()
+  const { code, out } = await cli(['migrate', '--status', '--database-url', url.href])
+  expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining('0001') })
+  expect(dev.lines.join('\n')).not.toContain(url.password)
+})
+
 describe('a task, from the command line to the example worker and back', () => {
   it('prints the result, which is there for real', async () => {
     const { code, out, err } = await task('submit', 'send_email', '--payload', '{"to":"ada@example.com"}', '--wait')

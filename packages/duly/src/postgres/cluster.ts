@@ -22,6 +22,11 @@ export function clusterFolder(dataDir: string): string {
   return join(dataDir, 'postgres')
 }
 
+/** Where the password of a data folder's superuser stands. */
+export function passwordFile(dataDir: string): string {
+  return join(clusterFolder(dataDir), PASSWORD_FILE)
+}
+
 /** The password of the superuser, which stands beside the data, readable by its owner only. */
 export async function readPassword(cluster: string): Promise<string> {
   const path = join(cluster, PASSWORD_FILE)

@@ -1,3 +1,4 @@
+export { passwordFile } from './cluster.js'
 export { EmbeddedPostgresError } from './errors.js'
 export type { Settings } from './settings.js'
 export { type EmbeddedPostgres, type StartPostgresOptions, startPostgres } from './start-postgres.js'

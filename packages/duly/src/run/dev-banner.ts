@@ -1,15 +1,25 @@
 import { facts } from '../cli/table.js'
 
+export interface EmbeddedFacts {
+  readonly port: number
+  readonly pid: number
+  readonly dataDir: string
+  /** Holds the password of `databaseUrl`. It is told where, so that the secret stands in no log. */
+  readonly passwordFile: string
+}
+
 /** What runs where, once `duly dev` is up. */
 export interface DevFacts {
   readonly url: string
+  /** Of the database, for another node or psql; without its password. */
+  readonly databaseUrl: string
   /** Null when another PostgreSQL than the embedded one is used. */
-  readonly postgres: { readonly port: number; readonly pid: number; readonly dataDir: string } | null
+  readonly postgres: EmbeddedFacts | null
   readonly worker: { readonly file: string; readonly pid: number; readonly mailDir: string } | null
 }
 
 /** The text for the person who started it: what runs where, and what to try. */
-export function renderBanner({ url, postgres, worker }: DevFacts): string {
+export function renderBanner({ url, databaseUrl, postgres, worker }: DevFacts): string {
   const at = url === 'http://127.0.0.1:7070' ? '' : ` --url ${url}`
   const runs = facts([
     ['  API', `${url}/api/v1`],
@@ -21,6 +31,7 @@ export function renderBanner({ url, postgres, worker }: DevFacts): string {
         ? `127.0.0.1:${postgres.port}, embedded (pid ${postgres.pid}), data in ${postgres.dataDir}`
         : 'yours (DULY_DATABASE_URL)',
     ],
+    ['  Database', postgres ? `${databaseUrl}, password in ${postgres.passwordFile}` : databaseUrl],
     [
       '  Worker',
       worker
@@ -34,5 +45,10 @@ export function renderBanner({ url, postgres, worker }: DevFacts): string {
         `npx duly task submit --file examples/tasks.jsonl --progress${at}`,
       ]
     : [`npx duly task --help`]
-  return `\nDuly is ready.\n\n${runs}\nTry in a second terminal:\n${tries.map((line) => `  ${line}\n`).join('')}\nCtrl-C stops everything.\n\n`
+  // node-postgres and psql alike take the password from the environment
+  const secret = postgres ? `PGPASSWORD="$(cat '${postgres.passwordFile}')" ` : ''
+  const more = postgres
+    ? `A second node, or a look inside:\n  ${secret}npx duly serve --open --port 0 --database-url ${databaseUrl}\n  ${secret}psql ${databaseUrl}\n\n`
+    : ''
+  return `\nDuly is ready.\n\n${runs}\nTry in a second terminal:\n${tries.map((line) => `  ${line}\n`).join('')}\n${more}Ctrl-C stops everything.\n\n`
 }

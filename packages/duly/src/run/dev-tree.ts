@@ -7,7 +7,7 @@ import type { RunningNode, ServerConfig } from '@duly/server'
 import { CliError } from '../cli/cli-error.js'
 import type { StopStep } from '../cli/shutdown.js'
 import type { Terminal } from '../cli/terminal.js'
-import { type EmbeddedPostgres, startPostgres } from '../postgres/index.js'
+import { type EmbeddedPostgres, passwordFile, startPostgres } from '../postgres/index.js'
 import type { DevFacts } from './dev-banner.js'
 import { type KeptPart, keepRunning } from './keep-running.js'
 import { lineLog } from './line-log.js'
@@ -62,7 +62,13 @@ export class DevTree {
     const worker = this.#worker?.current
     return {
       url: this.#node?.url ?? '',
-      postgres: postgres ? { port: postgres.port, pid: postgres.pid, dataDir: postgres.dataDir } : null,
+      databaseUrl: this.#shownDatabaseUrl(postgres?.url),
+      postgres: postgres
+        ? {
+            ...{ port: postgres.port, pid: postgres.pid, dataDir: postgres.dataDir },
+            passwordFile: passwordFile(postgres.dataDir),
+          }
+        : null,
       worker: worker
         ? {
             file: relative('', this.#workerFile ?? ''),
@@ -71,6 +77,15 @@ export class DevTree {
           }
         : null,
     }
+  }
+
+  /** Without a password: this goes to logs and screens. */
+  #shownDatabaseUrl(embedded: string | undefined): string {
+    const { server, config } = this.#options
+    if (embedded === undefined) return server.describeConfig(config).DULY_DATABASE_URL ?? ''
+    const url = new URL(embedded)
+    url.password = ''
+    return url.href
   }
 
   /** Ends at once the processes that are not ours alone to end. The database recovers at its next start. */

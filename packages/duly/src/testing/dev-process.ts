@@ -10,7 +10,13 @@ const PROGRAM = fileURLToPath(new URL('../../bin/duly.js', import.meta.url))
 /** What it prints when all runs. */
 interface DevFacts {
   readonly url: string
-  readonly postgres: { readonly port: number; readonly pid: number; readonly data_dir: string }
+  readonly postgres: {
+    readonly port: number
+    readonly pid: number
+    readonly data_dir: string
+    readonly password_file: string
+  }
+  readonly database_url: string
   readonly worker: { readonly pid: number }
 }
 
