@@ -17,7 +17,7 @@ export interface Call {
 }
 
 const isLong = process.env.DULY_LONG === '1'
-if (isLong) vi.setConfig({ testTimeout: 900_000 })
+vi.setConfig({ testTimeout: isLong ? 900_000 : 240_000 })
 
 /** How many cases a test draws: ten times as many in the long run. */
 export const runs = (count: number): number => (isLong ? count * 10 : count)
