@@ -34,6 +34,10 @@ export const limits = {
   batchMaxItems: 10_000,
   workflowMaxNodes: 10_000,
   workflowMaxEdges: 100_000,
+  /** Results of dependencies that come along with a task, in all; the others are fetched. */
+  dependencyResultsMaxBytes: 1 * MiB,
+  /** Names of one call for results of dependencies. */
+  dependencyResultsMaxItems: 100,
   pollMaxSlots: 500,
   waitMaxSeconds: 60,
   checkpointMaxBytes: 256 * KiB,

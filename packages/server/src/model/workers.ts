@@ -1,5 +1,6 @@
 import type { ErrorCode, TaskStatus, TenantScope, Uuid } from '@duly/domain'
 import type { JsonText, TaskError } from './tasks.js'
+import type { GrantedNode } from './workflows.js'
 
 export interface WorkerRegistration {
   readonly name: string
@@ -79,6 +80,8 @@ export interface GrantedTask {
   readonly cronId: Uuid | null
   /** When it was asked to run; of a recurring task the fire time. */
   readonly scheduledAtMs: number | null
+  /** Of a task of a workflow: what it has of its graph. */
+  readonly node?: GrantedNode
 }
 
 export interface ReportBase {
