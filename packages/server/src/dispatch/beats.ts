@@ -1,10 +1,10 @@
 import type { Uuid } from '@duly/domain'
 import { Batcher } from '../base/batcher.js'
 import { busy } from '../base/busy.js'
-import { groupBy } from '../base/group-by.js'
 import type { HeartbeatRequest } from '../model.js'
 import type { BeatAnswer, HeldLease, SessionStore } from '../store/session-store.js'
 import type { Acknowledgements } from './acknowledgements.js'
+import { recount } from './recounts.js'
 import type { SessionState } from './session-state.js'
 
 export interface BeatsOptions {
@@ -55,7 +55,8 @@ export class Beats {
     for (const answer of await store.beat(rowsOf(beats))) answers.set(answer.session, answer)
     // an acknowledgement that a beat brings is durable before the beat is answered: a suspect starts only then
     await acknowledgements.save(answers.keys())
-    const held = groupBy(answers.size > 0 ? await store.held([...answers.keys()]) : [], (lease) => lease.session)
+    const alive = beats.flatMap(({ state }) => (answers.has(state.row.id) ? [state] : []))
+    const held = await recount(store, alive)
     return beats.map(({ state }) => {
       const answer = answers.get(state.row.id) ?? null
       if (answer) onAlive(state, answer)

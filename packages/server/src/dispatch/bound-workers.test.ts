@@ -99,7 +99,7 @@ test('a backlog of many tenants is claimed by each worker for its own', async ()
     }
   }
   const drain = async (tenant: string): Promise<Set<string>> => {
-    const worker = await apiOf(tenant).worker({ queues: [queue], slots: 50 })
+    const worker = await apiOf(tenant).worker({ queues: [queue] })
     const taken = new Set<string>()
     await until(`the backlog of ${tenant}`, async () => {
       for (const { task_id } of await worker.poll(50, { wait: 1 })) taken.add(decodeId('task', task_id))

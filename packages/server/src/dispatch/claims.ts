@@ -1,8 +1,8 @@
-import type { Clock } from '@duly/domain'
+import type { Clock, Uuid } from '@duly/domain'
 import type { Logger } from 'pino'
 import { groupBy } from '../base/group-by.js'
 import { randomToken } from '../base/random.js'
-import type { ReadyQueue, TakenTask } from '../queue/port.js'
+import type { ReadyQueue, Take, TakenTask } from '../queue/port.js'
 import type { LaneDirectory } from './lane-directory.js'
 import { Planner, type Round } from './planner.js'
 import type { Profile } from './profile.js'
@@ -20,6 +20,8 @@ export interface ClaimsOptions {
   readonly onTaken: (tasks: readonly TakenTask[], tookMs: number) => void
   /** What was promised to the session was settled. */
   readonly onSettled: (state: SessionState) => void
+  /** The store gave it nothing of what there was for it. */
+  readonly onRefused: (state: SessionState) => void
   /** No claim is under way any more for this profile. */
   readonly onEnd: (profile: Profile) => void
 }
@@ -89,30 +91,39 @@ export class Claims {
     const promised = countBySession(rounds.map((round) => round.take))
     for (const state of states) state.promise(promised.get(state.row.id) ?? 0)
     const beganMs = this.#options.clock.monotonicMs()
-    let tasks: readonly TakenTask[] = []
+    let take: Take = { tasks: [], refused: [] }
     try {
       const takes = rounds.map((round) => round.take)
-      tasks = await this.#options.queue.take({ takes, taskTypes: profile.taskTypes, token: randomToken() })
-      this.#learn(rounds, tasks, states)
-      if (tasks.length > 0) this.#options.onTaken(tasks, this.#options.clock.monotonicMs() - beganMs)
+      take = await this.#options.queue.take({ takes, taskTypes: profile.taskTypes, token: randomToken() })
+      this.#learn(rounds, take, states)
+      if (take.tasks.length > 0) this.#options.onTaken(take.tasks, this.#options.clock.monotonicMs() - beganMs)
     } catch (error) {
       this.#planner.failed(rounds)
+      // the answer may have been lost, and not the claim
+      for (const state of states) if (promised.has(state.row.id)) state.doubt()
       throw error
     } finally {
-      const taken = groupBy(tasks, (task) => task.session)
-      for (const state of states) {
-        state.fulfil(promised.get(state.row.id) ?? 0, taken.get(state.row.id) ?? [])
-        state.settle()
-        this.#options.onSettled(state)
-      }
+      this.#settle(states, promised, take)
     }
     return true
   }
 
-  #learn(rounds: readonly Round[], tasks: readonly TakenTask[], states: readonly SessionState[]): void {
-    this.#planner.learn(rounds, tasks)
+  #settle(states: readonly SessionState[], promised: ReadonlyMap<Uuid, number>, { tasks, refused }: Take): void {
+    const taken = groupBy(tasks, (task) => task.session)
+    for (const state of states) {
+      const { id } = state.row
+      state.fulfil(promised.get(id) ?? 0, taken.get(id) ?? [])
+      if (refused.includes(id)) state.doubt()
+      state.settle()
+      this.#options.onSettled(state)
+      if (refused.includes(id)) this.#options.onRefused(state)
+    }
+  }
+
+  #learn(rounds: readonly Round[], take: Take, states: readonly SessionState[]): void {
+    this.#planner.learn(rounds, take)
     // the next try goes to another worker
-    const refused = this.#planner.refused(rounds, tasks)
-    for (const state of states) if (refused.has(state.row.id)) this.#options.waiting.moveBack(state)
+    const laden = this.#planner.laden(rounds, take.tasks)
+    for (const state of states) if (laden.has(state.row.id)) this.#options.waiting.moveBack(state)
   }
 }

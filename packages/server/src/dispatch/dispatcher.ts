@@ -1,13 +1,15 @@
-import { type Clock, DulyError } from '@duly/domain'
+import { type Clock, DulyError, type Uuid } from '@duly/domain'
 import type { Logger } from 'pino'
 import type { PollRequest } from '../model.js'
 import type { ReadyQueue, TakenTask } from '../queue/port.js'
 import type { SessionStore } from '../store/session-store.js'
 import { BetweenPolls } from './between-polls.js'
 import { Claims } from './claims.js'
+import { Healer } from './healer.js'
 import { LaneDirectory } from './lane-directory.js'
 import { Lookout } from './lookout.js'
 import { Others, type ReadyLane } from './others.js'
+import { Recounts } from './recounts.js'
 import type { Reservation } from './reservation.js'
 import { Reservations } from './reservations.js'
 import type { OpenPoll, SessionState } from './session-state.js'
@@ -28,9 +30,6 @@ export interface DispatcherOptions {
   readonly giveBack: (state: SessionState, tasks: readonly TakenTask[]) => Promise<readonly TakenTask[]>
 }
 
-/** What was handed out so long ago may have been ended by others. */
-const staleMs = 5_000
-
 /**
  * Waiting polls meet ready tasks: tasks that wait are claimed for polls ({@link Claims}), tasks that are being committed are
  * promised a slot ({@link Reservations}). What both bring stands in the session's mailbox and leaves in the poll's answer.
@@ -44,6 +43,8 @@ export class Dispatcher {
   readonly #claims: Claims
   readonly #others: Others
   readonly #reservations: Reservations
+  readonly #recounts: Recounts
+  readonly #healer: Healer
   #isClosed = false
 
   constructor(options: DispatcherOptions) {
@@ -63,13 +64,19 @@ export class Dispatcher {
       ...{ ...shared, clock, betweenPolls: this.#betweenPolls, tell: options.tellOthers },
       isClaiming: (profile) => this.#claims.isUnderWay(profile),
     })
-    this.#claims = new Claims({ ...options, ...shared, onEnd: (profile) => this.#others.claimed(profile) })
+    this.#claims = new Claims({
+      ...{ ...options, ...shared, onEnd: (profile) => this.#others.claimed(profile) },
+      onRefused: (state) => this.#healer.start(state),
+    })
+    this.#healer = new Healer({ ...options, onHealed: (state) => this.#wait(state) })
+    this.#recounts = new Recounts({ ...{ store: options.store, clock }, onCounted: (state) => this.hasRoom(state) })
     this.#reservations = new Reservations({ ...shared, betweenPolls: this.#betweenPolls, onTaken: options.onTaken })
   }
 
   /**
    * Waits for tasks for the session, at most `waitMs` and no longer than `until`; what was not acknowledged comes first. A
-   * poll that does not wait still gets one claim, and none gets more than the slots that the session registered.
+   * poll that does not wait still gets one claim. None brings the session more than the slots that it registered, what it holds
+   * and has not reported counted in. From its poll on, the session is served by this node.
    */
   async poll(
     state: SessionState,
@@ -77,11 +84,12 @@ export class Dispatcher {
     signal: AbortSignal,
   ): Promise<readonly TakenTask[]> {
     if (this.#isClosed) throw new DulyError('shutting_down', 'This node is shutting down.', { retryAfterSeconds: 1 })
-    const received = await this.#options.sessions.acknowledge(state, request.received)
-    if (received < state.grants.highestSent || this.#isStale(state)) await this.repeat(state, received)
+    await this.#healer.fetch(state, request.received)
     const isQuick = request.waitMs <= 0
     // a worker that says wrong what it can take must not gather what others could run
     const slots = Math.min(request.slots, state.row.slots)
+    const excess = state.excessOf(slots)
+    if (excess && isQuick) await this.#recounts.count(new Map([[state, excess]]))
     if (isQuick && slots > 0) await this.#lookout.know(state.profile.queues)
     // it may have been found dead meanwhile, and nothing would end the wait
     if (state.isGone) throw sessionLost(state.row.id)
@@ -111,42 +119,41 @@ export class Dispatcher {
       request.until?.then(hurry, hurry)
       state.open(poll)
       this.#wait(state)
-      if (isQuick) void this.#claims.settled(state.profile).then(hurry)
+      if (excess && !isQuick) this.#recounts.add(state, excess)
+      if (isQuick) void this.#once(state).then(hurry)
     })
   }
 
-  /** What waited for long may have been ended by the watchdog: the store's word comes first. */
-  #isStale(state: SessionState): boolean {
-    const nowMs = this.#options.storeNowMs()
-    return state.mailbox.some((task) => nowMs - task.startedAtMs > staleMs)
+  /** One claim for the session; another one if it had gone to another node before this one. */
+  async #once(state: SessionState): Promise<void> {
+    await this.#claims.settled(state.profile)
+    const healing = this.#healer.healing(state)
+    if (healing === undefined) return
+    await healing.catch(() => {})
+    await this.#claims.settled(state.profile)
   }
 
   #wait(state: SessionState): void {
+    this.#healer.note(state)
     if (state.free === 0) return
     void this.#lookout.know(state.profile.queues).catch(() => {})
     this.#waiting.add(state)
     this.#claims.kick(state.profile)
   }
 
-  /** Gives out again what was granted and not acknowledged. All is known then up to `lastGrant` and what had been seen. */
-  async repeat(state: SessionState, received: number, lastGrant = 0): Promise<void> {
-    const before = state.mailbox
-    const seen = Math.max(lastGrant, state.grants.highest)
-    const tasks = await this.#options.store.repeat(state.row.id, received)
-    if (tasks.length === 0) state.grants.nothingAbove(received)
-    state.grants.known(seen)
-    state.refill(tasks, before)
+  /** The store gave the session grants up to this one, of which this node never saw some. */
+  heal(state: SessionState, lastGrant: number): void {
+    this.#healer.start(state, lastGrant)
   }
 
-  /** Looks for grants of the session that this node never saw. */
-  async heal(state: SessionState, lastGrant = 0): Promise<void> {
-    if (state.isHealing) return
-    state.isHealing = true
-    try {
-      await this.repeat(state, state.received, lastGrant)
-    } finally {
-      state.isHealing = false
-    }
+  /** Leases ended, by whoever's hand. */
+  ended(leases: readonly { readonly session: Uuid; readonly token: bigint }[]): void {
+    for (const state of this.#options.sessions.ended(leases)) this.hasRoom(state)
+  }
+
+  /** The session holds less than before: its poll may wait for more. */
+  hasRoom(state: SessionState): void {
+    if (state.free > 0 && !this.#waiting.has(state)) this.#wait(state)
   }
 
   /**
@@ -162,9 +169,10 @@ export class Dispatcher {
   #afterPromise(state: SessionState): void {
     this.#betweenPolls.watch(state)
     if (state.promised === 0 && state.grants.hasGap()) {
-      void this.heal(state).catch(() => this.#options.sessions.doubt(state))
+      state.doubt()
+      this.#healer.start(state)
     }
-    if (state.free > 0) this.#wait(state)
+    this.#wait(state)
   }
 
   /** Tasks became ready by this node's hand: the lane of each. */
@@ -191,6 +199,8 @@ export class Dispatcher {
   /** The slow look: finds what no hint told of. Does nothing while no poll waits. */
   async look(): Promise<void> {
     await this.#options.sessions.confirm(this.#waiting.all())
+    this.#healer.look()
+    await this.#recounts.look()
     await this.#lookout.look([...this.#waiting.profiles()])
   }
 

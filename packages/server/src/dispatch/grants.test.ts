@@ -218,7 +218,7 @@ describe('a session that moves between nodes', () => {
 
   it('in the middle of a poll loses nothing', async () => {
     const queue = newQueue()
-    const worker = await one.api.worker({ queues: [queue], slots: 50 })
+    const worker = await one.api.worker({ queues: [queue] })
     const ids = new Set<string>()
     const seen = new Map<string, string>()
     const submitting = (async () => {

@@ -1,5 +1,5 @@
 import { type Clock, gates, type Lane, type LaneGrant, LaneSelector, laneKey, type Uuid } from '@duly/domain'
-import type { LaneTake, TakenTask } from '../queue/port.js'
+import type { LaneTake, Take, TakenTask } from '../queue/port.js'
 import type { LaneAsk, LaneDirectory, LaneEntry } from './lane-directory.js'
 import type { Profile } from './profile.js'
 
@@ -47,7 +47,7 @@ export class Planner {
     })
   }
 
-  learn(rounds: readonly Round[], tasks: readonly TakenTask[]): void {
+  learn(rounds: readonly Round[], { tasks, refused }: Take): void {
     const found = new Map<string, { count: number; lastReadyAtMs: number }>()
     for (const task of tasks) {
       const key = laneKey(task)
@@ -58,12 +58,14 @@ export class Planner {
     for (const { ask, take } of rounds) {
       const { count, lastReadyAtMs } = found.get(laneKey(take.lane)) ?? { count: 0, lastReadyAtMs: 0 }
       if (count < ask.count) this.#selector.refund(take.lane, ask.count - count)
-      this.#options.directory.found(ask, { count, lastReadyAtMs, storeNowMs })
+      // what a session was refused is there still, for others
+      if (take.sessions.some((session) => refused.includes(session))) this.#options.directory.failed(ask)
+      else this.#options.directory.found(ask, { count, lastReadyAtMs, storeNowMs })
     }
   }
 
   /** Sessions that were named for a suspect and got none: they hold one already. */
-  refused(rounds: readonly Round[], tasks: readonly TakenTask[]): ReadonlySet<Uuid> {
+  laden(rounds: readonly Round[], tasks: readonly TakenTask[]): ReadonlySet<Uuid> {
     const served = new Set(tasks.map(laneKey))
     const short = rounds.filter(({ take: { lane } }) => lane.gate === gates.suspect && !served.has(laneKey(lane)))
     return new Set(short.flatMap(({ take }) => take.sessions))

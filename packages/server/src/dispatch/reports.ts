@@ -10,7 +10,7 @@ import type { SessionState } from './session-state.js'
 interface Item {
   readonly fence: Fence
   readonly report: Report
-  readonly workerName: string
+  readonly state: SessionState
 }
 
 export interface ReportsOptions {
@@ -36,7 +36,7 @@ export class Reports {
       full: { items: 100_000, bytes: 256 * 1024 * 1024 },
       sizeOf: ({ report }) => (report.outcome === 'succeeded' ? (report.result?.length ?? 0) : 1_000),
       lanes: options.lanes,
-      run: (items) => this.#apply(items),
+      run: (items) => this.#settled(items),
     })
   }
 
@@ -48,13 +48,27 @@ export class Reports {
         const lease = decodeLease(report.lease)
         if (!lease) return { id: report.id, accepted: false, code: 'lease_lost' }
         const fence = { id: report.id, session: state.row.id, ...lease }
-        return this.#batcher.add({ fence, report, workerName: state.row.name })
+        state.leases.report(fence)
+        return this.#batcher.add({ fence, report, state })
       }),
     )
   }
 
   drained(): Promise<void> {
     return this.#batcher.drained()
+  }
+
+  /** A lease whose report was not accepted, or not judged, takes its slot again: the store may hold it still. */
+  async #settled(items: readonly Item[]): Promise<ReportResult[]> {
+    let results: readonly ReportResult[] = []
+    try {
+      results = await this.#apply(items)
+      return [...results]
+    } finally {
+      for (const [index, { state, fence }] of items.entries()) {
+        state.leases.settle(fence.token, results[index]?.accepted ?? false)
+      }
+    }
   }
 
   async #apply(all: readonly Item[]): Promise<ReportResult[]> {
@@ -212,14 +226,14 @@ export function failed(
   }
 }
 
-function baseOf({ fence, workerName }: Item, row: Judged) {
+function baseOf({ fence, state }: Item, row: Judged) {
   const { failures, crashes, undelivered, snoozes, releases } = row
   return {
     fence,
     condition: 'none' as const,
     actor: sessionActor(fence.session),
     reason: null,
-    workerName,
+    workerName: state.row.name,
     error: null,
     failures,
     crashes,
@@ -230,7 +244,7 @@ function baseOf({ fence, workerName }: Item, row: Judged) {
   }
 }
 
-function success({ fence, report, workerName }: Item): Finish[] {
+function success({ fence, report, state }: Item): Finish[] {
   if (report.outcome !== 'succeeded') return []
   return [
     {
@@ -239,7 +253,7 @@ function success({ fence, report, workerName }: Item): Finish[] {
       transition: 'succeed',
       actor: sessionActor(fence.session),
       reason: null,
-      workerName,
+      workerName: state.row.name,
       error: null,
       failures: null,
       crashes: null,

@@ -5,6 +5,6 @@ import type { TakenTask } from '../queue/port.js'
 export interface Reservation {
   readonly session: Uuid
   readonly token: bigint
-  /** The commit's word: the task as it was handed off, or null when it was not. */
-  settle(task: TakenTask | null): void
+  /** The commit's word: the task as it was handed off, null when it was not, or that nobody knows. */
+  settle(task: TakenTask | null | 'unknown'): void
 }

@@ -43,9 +43,11 @@ export class Reservations {
   }
 
   /** The tasks of one commit are settled in one turn; they leave in one answer a session. */
-  #settle(state: SessionState, taken: TakenTask | null): void {
-    if (taken) this.#options.onTaken([taken], 0)
-    state.fulfil(1, taken ? [taken] : [])
+  #settle(state: SessionState, word: TakenTask | null | 'unknown'): void {
+    if (word === 'unknown') state.doubt()
+    const tasks = word === null || word === 'unknown' ? [] : [word]
+    if (tasks.length > 0) this.#options.onTaken(tasks, 0)
+    state.fulfil(1, tasks)
     if (this.#settled.size === 0) queueMicrotask(() => this.#answer())
     this.#settled.add(state)
   }

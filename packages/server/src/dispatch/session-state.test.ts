@@ -197,6 +197,88 @@ describe('an answer acknowledges nothing that the worker does not have', () => {
   })
 })
 
+describe('the room of a session', () => {
+  const grant = (state: SessionState, ...numbers: number[]): void => {
+    state.promise(numbers.length)
+    state.fulfil(
+      numbers.length,
+      numbers.map((n) => taken(n)),
+    )
+    state.settle()
+  }
+
+  it('is what it registered less what it has not reported, whatever its polls ask for', () => {
+    const state = aSession({ slots: 3 })
+    open(state, 3)
+    grant(state, 1, 2)
+    const poll = open(state, 3)
+    expect(state.free).toBe(1)
+    state.leases.report(taken(1))
+    expect(state.free).toBe(2)
+    grant(state, 3, 4)
+    expect(numbers(poll.answered)).toEqual([3, 4])
+    expect(state.spare).toBe(0)
+    state.leases.report(taken(2))
+    expect(state.spare).toBe(1)
+  })
+
+  it('is nothing when another node may have given it tasks', () => {
+    const state = aSession()
+    open(state, 3)
+    expect(state.free).toBe(3)
+    state.doubt()
+    expect(state.free).toBe(0)
+    state.isServed = true
+    expect(state.free).toBe(3)
+  })
+
+  it('is exceeded by a poll of a worker that believes to hold less; what it has not fetched does not count', () => {
+    const state = aSession({ slots: 3 })
+    open(state, 3)
+    grant(state, 1, 2)
+    expect(state.excessOf(1)).toBeNull()
+    expect(state.excessOf(2)).toEqual({ tokens: [1n, 2n], allowed: 1 })
+    state.refill([taken(1), taken(2)], [])
+    expect(state.excessOf(3)).toBeNull()
+  })
+
+  const step = fc.record({
+    kind: fc.constantFrom('poll', 'promise', 'keep', 'report', 'lose answer'),
+    count: fc.integer({ min: 1, max: 6 }),
+  })
+
+  it('is never exceeded by a worker that asks for what it likes', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 6 }), fc.array(step, { maxLength: 80 }), (slots, steps) => {
+        const state = aSession({ slots })
+        const [promises, held]: [number[], TakenTask[]] = [[], []]
+        let next = 1
+        for (const { kind, count } of steps) {
+          if (kind === 'poll') open(state, count)
+          else if (kind === 'promise') {
+            const promised = Math.min(count, Math.max(state.free, state.spare))
+            state.promise(promised)
+            promises.push(promised)
+          } else if (kind === 'keep' || kind === 'lose answer') {
+            const promised = promises.shift() ?? 0
+            const tasks = Array.from({ length: Math.min(promised, count) }, () => taken(next++))
+            held.push(...tasks)
+            state.fulfil(promised, kind === 'keep' ? tasks : [])
+            // what got lost is found by a look into the store
+            if (kind === 'lose answer') {
+              state.doubt()
+              state.leases.replace(held, state.leases.tokens())
+              state.isServed = true
+            }
+            state.settle()
+          } else for (const task of held.splice(0, count)) state.leases.report(task)
+          expect(held.length + state.promised).toBeLessThanOrEqual(slots)
+        }
+      }),
+    )
+  })
+})
+
 describe('what no poll fetched', () => {
   it('is given to others', () => {
     const state = aSession()

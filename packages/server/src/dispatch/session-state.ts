@@ -1,6 +1,7 @@
 import type { TakenTask } from '../queue/port.js'
 import type { SessionRow } from '../store/session-store.js'
 import { GrantLog } from './grant-log.js'
+import { HeldLeases } from './held-leases.js'
 import type { Profile } from './profile.js'
 
 /** A poll that waits for tasks. */
@@ -11,6 +12,13 @@ export interface OpenPoll {
   readonly answer: (tasks: readonly TakenTask[]) => void
 }
 
+/** What a worker that asked for more slots than its session has room for held, as this node believes. */
+export interface Excess {
+  readonly tokens: readonly bigint[]
+  /** So many of them it may hold: what it registered, less what it asked for. */
+  readonly allowed: number
+}
+
 /**
  * What this node knows of a live session. Tasks that were committed for it while no poll was open wait in the mailbox for
  * the next one: they are leased already, and cost slots of it.
@@ -19,6 +27,12 @@ export class SessionState {
   readonly row: SessionRow
   readonly profile: Profile
   readonly grants: GrantLog
+  /** What the session holds: with what is promised never more than its slots. */
+  readonly leases = new HeldLeases()
+  /** The session gets its tasks from this node, which knows of all that it holds; else it gets nothing here. */
+  isServed = false
+  /** How often there was reason to doubt that. */
+  doubts = 0
   /** Highest grant that the worker acknowledged. */
   received: number
   /** When the store last said that the session lives (monotonic ms). */
@@ -34,8 +48,6 @@ export class SessionState {
   isDraining = false
   /** The store said that it is dead. Never taken back. */
   isGone = false
-  /** A look for grants that this node never saw is under way. */
-  isHealing = false
   /** Leases whose cancellation or loss the worker was told, and `drain`. */
   readonly told = new Set<string>()
 
@@ -48,18 +60,28 @@ export class SessionState {
     this.isDraining = row.draining
   }
 
-  /** Slots of the open poll that are not spoken for. */
+  /** Slots of the open poll that are not spoken for, as far as the session has room. */
   get free(): number {
-    return this.isDraining || this.#poll === null || this.#poll.hurry
-      ? 0
-      : Math.max(0, this.#poll.slots - this.#mailbox.length - this.#promised)
+    return this.#poll === null || this.#poll.hurry ? 0 : this.#unspoken(this.#poll.slots)
   }
 
   /** Slots that the last answer left free and that nothing is promised for, until the worker polls again. */
   get spare(): number {
-    return this.#poll === null && !this.isDraining
-      ? Math.max(0, this.#spare - this.#mailbox.length - this.#promised)
-      : 0
+    return this.#poll === null ? this.#unspoken(this.#spare) : 0
+  }
+
+  #unspoken(slots: number): number {
+    if (this.isDraining || !this.isServed) return 0
+    const room = this.row.slots - this.leases.size
+    return Math.max(0, Math.min(slots - this.#mailbox.length, room) - this.#promised)
+  }
+
+  /** A worker that asks for so many slots believes to hold less than this node does; null: it has room for them. */
+  excessOf(slots: number): Excess | null {
+    const waiting = new Set(this.#mailbox.map(({ token }) => token))
+    const allowed = this.row.slots - slots
+    if (this.leases.size - waiting.size <= allowed) return null
+    return { tokens: this.leases.tokens().filter((token) => !waiting.has(token)), allowed }
   }
 
   get isPolling(): boolean {
@@ -69,6 +91,12 @@ export class SessionState {
   /** Claims and hand-offs under way for this session. */
   get promised(): number {
     return this.#promised
+  }
+
+  /** It may have been given something that this node knows nothing of: by another node, or by a commit whose answer was lost. */
+  doubt(): void {
+    this.isServed = false
+    this.doubts++
   }
 
   /** Opens a poll; one that was open is answered empty. */
@@ -130,6 +158,7 @@ export class SessionState {
     this.#promised -= slots
     for (const task of tasks) {
       this.grants.add(task.grant)
+      this.leases.add(task)
       this.#mailbox.push(task)
     }
   }
@@ -151,6 +180,7 @@ export class SessionState {
     for (const task of tasks) {
       this.#repeated.add(task.token)
       this.grants.add(task.grant)
+      this.leases.add(task)
     }
     this.settle()
   }

@@ -6,6 +6,7 @@ import { Acknowledgements } from './acknowledgements.js'
 import { Beats } from './beats.js'
 import { storeHandlerWrites } from './handler-writes.js'
 import { Profiles } from './profile.js'
+import { recount } from './recounts.js'
 import { SessionState } from './session-state.js'
 import { Sleepers } from './sleepers.js'
 import { tell } from './tidings.js'
@@ -60,13 +61,13 @@ export class Sessions {
     const id = minter.mint()
     const row = { id, name, queues, taskTypes, tenant, slots, heartbeatMs, leaseMs }
     await store.register({ ...row, host, version })
-    this.#remember(
-      new SessionState(
-        { ...row, draining: false, lastGrant: 0, received: 0 },
-        this.#profiles.of(row),
-        this.#confirmed(0),
-      ),
+    const state = new SessionState(
+      { ...row, draining: false, lastGrant: 0, received: 0 },
+      this.#profiles.of(row),
+      this.#confirmed(0),
     )
+    state.isServed = true
+    this.#remember(state)
     return { id, heartbeatMs, leaseMs }
   }
 
@@ -96,6 +97,34 @@ export class Sessions {
     await Promise.allSettled(silent.slice(0, maxConfirmed).map((state) => this.#live(state.row.id)))
   }
 
+  /**
+   * From now on the session gets its tasks from this node, which then knows all that it holds. Answers its last grant. Rejects with
+   * `session_lost` when it lives no more.
+   */
+  async serve(state: SessionState): Promise<number> {
+    const { store, clock } = this.#options
+    const { doubts } = state
+    const answer = await store.serve(state.row.id)
+    if (!answer) throw this.#lose(state)
+    state.confirmedAtMs = clock.monotonicMs()
+    if (answer.draining) state.isDraining = true
+    await recount(store, [state])
+    // else another node, or a lost answer, came in between
+    if (state.doubts === doubts) state.isServed = true
+    return answer.lastGrant
+  }
+
+  /** Leases of these sessions ended, by whoever's hand. Answers the sessions that are known here. */
+  ended(leases: readonly { readonly session: Uuid; readonly token: bigint }[]): Set<SessionState> {
+    const states = new Set<SessionState>()
+    for (const { session, token } of leases) {
+      const state = this.#states.get(session)
+      state?.leases.end(token)
+      if (state) states.add(state)
+    }
+    return states
+  }
+
   /** Forgets what the store last said, so that the next call asks it again. */
   doubt(state: SessionState): void {
     state.confirmedAtMs = Number.NEGATIVE_INFINITY
@@ -106,13 +135,13 @@ export class Sessions {
   }
 
   /**
-   * Takes a worker's word on what arrived and answers up to where it counts. A number above the last grant that the session was given
+   * Takes a worker's word on what arrived and answers up to where it counts, knowing of grants up to `lastGrant`. A number above the last grant that the session was given
    * is no acknowledgement, of nothing: cut to that one, it would free the slots of grants that may never have arrived. The store
    * is asked only about a number that this node has not heard of. Rejects with `session_lost` when it knows the session no more.
    */
-  async acknowledge(state: SessionState, received: number): Promise<number> {
+  async acknowledge(state: SessionState, received: number, lastGrant = 0): Promise<number> {
     if (received <= state.received) return received
-    if (received <= state.grants.highest) return this.#count(state, received)
+    if (received <= Math.max(lastGrant, state.grants.highest)) return this.#count(state, received)
     // a number that no grant can have would fail the write that it shares with other workers' acknowledgements
     if (received > maxGrant) return state.received
     const row = await this.#options.store.load(state.row.id)
@@ -215,7 +244,9 @@ export class Sessions {
   #confirm(state: SessionState, { lastGrant, draining }: { lastGrant: number; draining: boolean }): void {
     state.confirmedAtMs = this.#options.clock.monotonicMs()
     if (draining) state.isDraining = true
-    if (state.promised === 0 && state.grants.hasGap(lastGrant)) this.#options.onGap(state, lastGrant)
+    if (state.promised > 0 || !state.grants.hasGap(lastGrant)) return
+    state.doubt()
+    this.#options.onGap(state, lastGrant)
   }
 
   #confirmed(received: number): { received: number; confirmedAtMs: number } {

@@ -10,6 +10,10 @@ export class Waiting {
     this.#byProfile.set(state.profile, waiting.add(state))
   }
 
+  has(state: SessionState): boolean {
+    return this.#byProfile.get(state.profile)?.has(state) ?? false
+  }
+
   remove(state: SessionState): void {
     this.#byProfile.get(state.profile)?.delete(state)
   }

@@ -90,7 +90,10 @@ export class Workers implements NonNullable<Services['workers']> {
   }
 
   async #report(state: SessionState, reports: readonly Report[]): Promise<ReportResult[]> {
-    const results = await this.#options.reports.report(state, reports)
+    const judged = this.#options.reports.report(state, reports)
+    // what was reported takes no slot any more, from the moment on that it is here
+    this.#options.dispatcher.hasRoom(state)
+    const results = await judged
     // a lost lease may mean a lost session: the next call asks the store
     if (results.some((result) => !result.accepted)) this.#options.sessions.doubt(state)
     return results

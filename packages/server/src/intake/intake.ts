@@ -1,4 +1,4 @@
-import { type Clock, type IdMinter, partitionOf, partitionOfKey, type Uuid } from '@duly/domain'
+import { type Clock, DulyError, type IdMinter, partitionOf, partitionOfKey, type Uuid } from '@duly/domain'
 import { Batcher } from '../base/batcher.js'
 import { busy } from '../base/busy.js'
 import type { Reservation } from '../dispatch/reservation.js'
@@ -121,7 +121,7 @@ export class Intake {
   ): Promise<Committed['results']> {
     const beganMs = this.#options.clock.monotonicMs()
     const committed = await write(rows).catch((error: unknown) => {
-      for (const reservation of reservations.values()) reservation.settle(null)
+      for (const reservation of reservations.values()) reservation.settle(isUnsure(error) ? 'unknown' : null)
       throw error
     })
     this.#handOff(rows, committed, reservations)
@@ -132,17 +132,24 @@ export class Intake {
   #handOff(rows: readonly MintedTask[], committed: Committed, reservations: ReadonlyMap<Uuid, Reservation>): void {
     if (reservations.size === 0) return
     const placed = new Map(committed.placed.map((place) => [place.id, place]))
-    for (const row of rows) {
+    for (const [index, row] of rows.entries()) {
       const reservation = reservations.get(row.id)
       if (!reservation) continue
       const place = placed.get(row.id)
-      reservation.settle(place?.status === 'RUNNING' ? takenTask(row, place) : null)
+      if (place?.status === 'RUNNING') reservation.settle(takenTask(row, place))
+      else reservation.settle(place === undefined && isUnsure(committed.results[index]) ? 'unknown' : null)
     }
   }
 
   #keyPartition(task: NewTask): number {
     return partitionOfKey(task.tenant, task.idempotencyKey ?? '', this.#options.partitions)
   }
+}
+
+/** A row that was not told where it stands: the commit got no answer, and it may have been handed off. */
+function isUnsure(result: unknown): boolean {
+  if (result instanceof Error) return !(result instanceof DulyError) || result.code === 'commit_unknown'
+  return !(result as Submitted).replayed
 }
 
 const isDue = (task: NewTask): boolean => task.scheduledAtMs === null && !task.delayMs

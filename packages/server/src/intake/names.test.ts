@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createDatabase } from '../../../../tests/support/database.js'
 import type { NewTask } from '../model.js'
@@ -94,7 +95,7 @@ class Counted extends IntakeStore {
 test('a pair of tenant and name that is known costs no statement', async () => {
   const shared = { url, applicationName: 'names', statementTimeoutMs: 15_000, onError: () => {} }
   const database = new Database({ ...shared, hotConnections: 1, generalConnections: 1 })
-  const store = new Counted(database, { graceMs })
+  const store = new Counted(database, { graceMs, node: randomUUID() })
   const names = new Names(store, { limit: 1_000, share: 2 })
   const [first, second] = [...bound('first', 'q'), ...bound('second', 'q')] as [NewTask, NewTask]
   await names.ensure([first])

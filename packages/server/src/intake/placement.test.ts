@@ -127,7 +127,7 @@ describe('names come into being up to a limit', () => {
 
 describe('direct hand-off', () => {
   /** Promises a slot of the session to the next submission; answers what the promise comes to. */
-  function promiseOf(session: string): Promise<TakenTask | null> {
+  function promiseOf(session: string): Promise<TakenTask | null | 'unknown'> {
     return new Promise((settle) => {
       nextReservation = { session, token: 4711n, settle }
     })

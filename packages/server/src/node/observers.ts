@@ -47,6 +47,7 @@ export class Observers implements AttemptListener {
     }
     this.#countOutcomes(tasks, rows)
     this.ended(tasks.map((task) => task.id))
+    this.#parts.dispatcher().ended(tasks)
     this.#nextSuspects(tasks)
   }
 
@@ -86,6 +87,7 @@ export class Observers implements AttemptListener {
   reopened = (tasks: readonly Landed[], rows: readonly Reopen[]): void => {
     const minute = this.#parts.recorder.now()
     this.#countOutcomes(tasks, rows)
+    this.#parts.dispatcher().ended(tasks)
     this.#ready(readyLanes(tasks))
     this.#nextSuspects(tasks)
     for (const task of tasks) {

@@ -39,16 +39,17 @@ export const writerSlots = {
 /** What the watchdog allows beyond the grace that workers are given: time for their own report to arrive. */
 const reportSlackMs = 1_000
 
-/** The stores of a node, on one database. */
-export function makeStores(database: Database, options: { nodeNumber: number; graceMs: number; writer?: Uuid }) {
+/** The stores of a node, on one database; `node` names it, a random name unless given. */
+export function makeStores(database: Database, options: { nodeNumber: number; graceMs: number; node?: Uuid }) {
   const first = options.nodeNumber * slotsPerNode
   const slot = (offset: number): number => first + offset
   const graceMs = options.graceMs + reportSlackMs
+  const node = options.node ?? randomUUID()
   return {
-    intake: new IntakeStore(database, { graceMs }),
-    queue: new PostgresReadyQueue(database, { slot: slot(writerSlots.claims), graceMs }),
+    intake: new IntakeStore(database, { graceMs, node }),
+    queue: new PostgresReadyQueue(database, { slot: slot(writerSlots.claims), graceMs, node }),
     attempts: new AttemptStore(database, { slot: slot(writerSlots.attempts) }),
-    timers: new TimerStore(database, { slot: slot(writerSlots.timers), graceMs }),
+    timers: new TimerStore(database, { slot: slot(writerSlots.timers), graceMs, node }),
     edits: new EditStore(database, { slot: slot(writerSlots.tasks) }),
     lists: new ListStore(database),
     tasks: new TaskStore(database, { slot: slot(writerSlots.tasks), graceMs }),
@@ -56,8 +57,8 @@ export function makeStores(database: Database, options: { nodeNumber: number; gr
     cron: new CronStore(database),
     firings: new FiringStore(database, { slot: slot(writerSlots.cron), graceMs }),
     fleet: new FleetStore(database),
-    stats: new StatsStore(database, { writer: options.writer ?? randomUUID() }),
-    sessions: new SessionStore(database, { graceMs }),
+    stats: new StatsStore(database, { writer: node }),
+    sessions: new SessionStore(database, { graceMs, node }),
     queues: new QueueStore(database),
     purges: new PurgeStore(database, { slot: slot(writerSlots.purges) }),
     keys: new KeyStore(database, options.nodeNumber),

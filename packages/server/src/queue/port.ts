@@ -49,6 +49,16 @@ export interface TakenTask {
   readonly scheduledAtMs: number | null
 }
 
+/** What a take brought. */
+export interface Take {
+  readonly tasks: readonly TakenTask[]
+  /**
+   * Sessions that were refused what there was for them: they live no more, drain, or are served by another node. What was named
+   * for them stays in its lane.
+   */
+  readonly refused: readonly Uuid[]
+}
+
 /** A task that became ready, as a hint for whoever keeps lanes outside PostgreSQL. */
 export interface ReadyHint {
   readonly id: Uuid
@@ -75,8 +85,8 @@ export interface ReadyQueue {
   lanes(queues: readonly string[], limit: number): Promise<FoundLanes>
   /** Tells the queue of tasks that became ready. May be lost, repeated or late. */
   push(hints: readonly ReadyHint[]): Promise<void>
-  /** Claims. A task is given to the session named for it; sessions that do not live get nothing. */
-  take(request: TakeRequest): Promise<readonly TakenTask[]>
+  /** Claims, for the node that the queue object is of. A task is given to the session named for it. */
+  take(request: TakeRequest): Promise<Take>
   /** Tells the queue of tasks that are ready no longer. */
   remove(ids: readonly Uuid[]): Promise<void>
   /**

@@ -47,7 +47,7 @@ const input = unnested([
 /**
  * Tasks, their open rows and the depth of their lanes in one statement, so in one commit: I1 needs no more than its
  * answer. A row with a session is handed to that waiting worker (inserted as RUNNING) if it is due, its queue is not
- * paused, it has not expired and the session lives; else it waits like any other. created_at and due times are the
+ * paused, it has not expired and the session lives and is served by this node; else it waits like any other. created_at and due times are the
  * store's (I8). A scheduled_at in the past means now and gains no place in the lane.
  */
 export const insertTasks: Statement = {
@@ -55,7 +55,7 @@ export const insertTasks: Statement = {
   text: `
 with input as materialized (${input}),
 granted as materialized (
-  ${grantTo('$27::uuid[]')}
+  ${grantTo('$27::uuid[]', '$30::uuid')}
 ),
 judged as (
   select i.*, coalesce(i.scheduled_at, now() + i.delay_ms * interval '1 millisecond') as due, g.last_grant
@@ -110,7 +110,7 @@ from placed p`,
 /** The parameters of {@link insertTasks}; `slot` names the counters that this writer alone adds to. */
 export function insertValues(
   rows: readonly MintedTask[],
-  { slot, graceMs }: { slot: number; graceMs: number },
+  { slot, graceMs, node }: { slot: number; graceMs: number; node: Uuid },
 ): unknown[] {
   const of = <T>(pick: (task: NewTask) => T): T[] => rows.map((row) => pick(row.task))
   const sessions = new Set<Uuid>()
@@ -145,6 +145,7 @@ export function insertValues(
     uuidArray([...sessions].sort()),
     graceMs,
     slot,
+    node,
   ]
 }
 
@@ -216,10 +217,10 @@ taken_types as materialized (
       (select count(*) from used u where u.kind = 'task_type') + (select count(*) from wanted_types))
 ),
 q as (
-  insert into queues (name, brought_by) select n.name, $4::text from taken_queues n order by n.name on conflict do nothing
+  insert into queues (name) select n.name from taken_queues n order by n.name on conflict do nothing
 ),
 t as (
-  insert into task_types (name, brought_by) select n.name, $4::text from taken_types n order by n.name on conflict do nothing
+  insert into task_types (name) select n.name from taken_types n order by n.name on conflict do nothing
 )
 insert into tenant_names (tenant, kind, name)
 select $4::text, n.kind, n.name

@@ -57,17 +57,19 @@ export interface NameBounds {
 export class IntakeStore {
   readonly #database: Database
   readonly #graceMs: number
+  readonly #node: Uuid
 
-  constructor(database: Database, options: { graceMs: number }) {
+  constructor(database: Database, options: { graceMs: number; node: Uuid }) {
     this.#database = database
     this.#graceMs = options.graceMs
+    this.#node = options.node
   }
 
   /** Inserts on a connection that the caller holds; `slot` names the counters that this writer alone adds to. */
   async insert(client: Connection, rows: readonly MintedTask[], slot: number): Promise<PlacedTask[]> {
     const result = await client.query<PlacedTask>({
       ...insertTasks,
-      values: insertValues(rows, { slot, graceMs: this.#graceMs }),
+      values: insertValues(rows, { slot, graceMs: this.#graceMs, node: this.#node }),
     })
     return result.rows
   }

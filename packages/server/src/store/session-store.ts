@@ -53,7 +53,7 @@ const isLive = `s.ended_at is null and s.live_until > (select duly_judged_now())
 const register: Statement = {
   name: 'register_session',
   text: `
-with grants as (insert into session_grants (session) values ($1))
+with grants as (insert into session_grants (session, node) values ($1, $11))
 insert into worker_sessions (id, name, host, version, queues, task_types, tenant, slots, heartbeat_ms, lease_ms,
   registered_at, beat_at, live_until)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now(), now(), now() + $10::integer * interval '1 millisecond')`,
@@ -85,6 +85,19 @@ const acknowledge: Statement = {
 update session_grants n set received = least(a.received, n.last_grant)
 from unnest($1::uuid[], $2::integer[]) as a (id, received)
 where ${byKey('n.session', 'a.id')} and n.received < a.received`,
+}
+
+/**
+ * From now on this node alone grants to the session. Written whoever served it before: the row is waited for, so that every grant
+ * that another node gave stands when this returns.
+ */
+const serve: Statement = {
+  name: 'serve_session',
+  text: `
+update session_grants n set node = $2
+from worker_sessions s
+where n.session = $1 and s.id = n.session and ${isLive}
+returning n.last_grant as "lastGrant", s.draining`,
 }
 
 const held: Statement = {
@@ -135,16 +148,26 @@ from worker_sessions s where ${isLive}`,
 export class SessionStore {
   readonly #database: Database
   readonly #graceMs: number
+  readonly #node: Uuid
 
-  constructor(database: Database, options: { graceMs: number }) {
+  constructor(database: Database, options: { graceMs: number; node: Uuid }) {
     this.#database = database
     this.#graceMs = options.graceMs
+    this.#node = options.node
   }
 
+  /** Opens a session, which this node serves. */
   async register(session: NewSession): Promise<void> {
     const { id, name, host, version, queues, taskTypes, tenant, slots, heartbeatMs, leaseMs } = session
     const lists = [textArray(queues), textArray(taskTypes)]
-    await this.#database.query(register, [id, name, host, version, ...lists, tenant, slots, heartbeatMs, leaseMs])
+    const times = [heartbeatMs, leaseMs]
+    await this.#database.query(register, [id, name, host, version, ...lists, tenant, slots, ...times, this.#node])
+  }
+
+  /** This node serves the session from now on; null: it lives no more. */
+  async serve(session: Uuid): Promise<Omit<BeatAnswer, 'session'> | null> {
+    const [row] = await this.#database.hot<Omit<BeatAnswer, 'session'>>(serve, [session, this.#node])
+    return row ?? null
   }
 
   /** The session if it lives, else null. On the hot path: whatever keeps the other connections busy, workers go on. */

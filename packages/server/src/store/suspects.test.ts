@@ -14,16 +14,13 @@ beforeEach(async () => {
 })
 
 /** Asks for one suspect of each tenant's lane, each for the session named beside it. */
-const take = (wanted: readonly (readonly [tenant: string, session: Uuid])[]) =>
-  node.stores.queue.take({
-    takes: wanted.map(([tenant, session]) => ({
-      lane: { ...defaultLane, tenant, gate: '!suspect' },
-      sessions: [session],
-      fromMs: 0,
-    })),
-    taskTypes: null,
-    token: 1n,
-  })
+const take = async (wanted: readonly (readonly [tenant: string, session: Uuid])[]) => {
+  const takes = wanted.map(([tenant, session]) => ({
+    ...{ lane: { ...defaultLane, tenant, gate: '!suspect' }, sessions: [session] },
+    fromMs: 0,
+  }))
+  return (await node.stores.queue.take({ takes, taskTypes: null, token: 1n })).tasks
+}
 
 test('a session gets one suspect of one claim, whatever the number of lanes that have one', async () => {
   const [first, second] = await Promise.all([node.worker(), node.worker()])
@@ -55,6 +52,6 @@ test('other lanes of the claim are not concerned', async () => {
     { ...defaultLane, tenant: 'd' },
   ]
   const takes = [plain, suspect, { ...plain, tenant: 'none' }].map((lane) => ({ lane, sessions: [id], fromMs: 0 }))
-  const taken = await node.stores.queue.take({ takes, taskTypes: null, token: 1n })
+  const { tasks: taken } = await node.stores.queue.take({ takes, taskTypes: null, token: 1n })
   expect(taken.map(({ tenant }) => tenant).sort()).toEqual(['a', 'd'])
 })

@@ -60,7 +60,7 @@ const leads = (epoch: string): string =>
 
 /**
  * Promotes what is due: to PENDING, or, when a session is named for it, straight to RUNNING with that worker's lease (the
- * hand-off tests pause, expiry and the live session as a claim does, and that the task is in the queue still for which the
+ * hand-off tests pause, expiry and the session as a claim does, and that the task is in the queue still for which the
  * worker was chosen). By the leader of the row's partition, or by anyone when it is late. Rows that others hold are skipped: they
  * promote them.
  */
@@ -80,7 +80,7 @@ with due as materialized (
   ) o
 ),
 granted as materialized (
-  ${grantTo('array(select distinct d.session from due d where d.session is not null)')}
+  ${grantTo('array(select distinct d.session from due d where d.session is not null)', '$8::uuid')}
 ),
 up as materialized (
   update open_tasks o
@@ -167,11 +167,13 @@ export class TimerStore {
   readonly #database: Database
   readonly #slot: number
   readonly #graceMs: number
+  readonly #node: Uuid
 
-  constructor(database: Database, options: { slot: number; graceMs: number }) {
+  constructor(database: Database, options: { slot: number; graceMs: number; node: Uuid }) {
     this.#database = database
     this.#slot = options.slot
     this.#graceMs = options.graceMs
+    this.#node = options.node
   }
 
   /** Timers within `horizonMs` of now (less than none: that late), at most `perPartition` of each partition and `limit` in all. */
@@ -193,6 +195,7 @@ export class TimerStore {
       this.#slot,
       textArray(promotions.map((p) => p.handoff?.queue ?? null)),
       int8Array(promotions.map((p) => p.epoch)),
+      this.#node,
     ])
     const ready: Promoted[] = []
     const handedOff: TakenTask[] = []

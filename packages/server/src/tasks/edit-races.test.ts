@@ -9,7 +9,7 @@ import { repeat } from '../store/session-store.js'
 import { promote } from '../store/timer-store.js'
 import { expectSound } from '../testing/facts.js'
 import { passDue, reportOf, words } from '../testing/lives.js'
-import { newTask, openTestNode, openTestStore, type TestNode } from '../testing/test-node.js'
+import { newTask, openTestNode, openTestStore, type TestNode, testNodeName } from '../testing/test-node.js'
 
 const store = await openTestStore()
 const { node } = store
@@ -60,7 +60,17 @@ describe('what began before an edit was committed never runs the old payload', (
     const worker = (await node.worker({ queues: [queue, 'moved'] })).row.id
     const lanes = [textArray([queue, 'moved']), int2Array([2, 2]), textArray(['acme', 'acme']), textArray(['', ''])]
     const sessions = uuidArray([worker, worker])
-    const wanted = [int4Array([1, 1]), instantArray([0, 0]), int4Array([1, 2]), null, sessions, 1n, 99, 1_000]
+    const wanted = [
+      int4Array([1, 1]),
+      instantArray([0, 0]),
+      int4Array([1, 2]),
+      null,
+      sessions,
+      1n,
+      99,
+      1_000,
+      testNodeName,
+    ]
     const taken = await around(halted(claim, 'where '), [...lanes, ...wanted], () =>
       node.tasks.edit(id, null, { edit, actor }),
     )
@@ -77,7 +87,16 @@ describe('what began before an edit was committed never runs the old payload', (
     const { id } = await node.intake.submit(newTask({ queue, delayMs: 60_000 }))
     await passDue(node, id)
     const session = how === 'to its lane' ? null : (await node.worker({ queues: [queue] })).row.id
-    const values = [uuidArray([id]), uuidArray([session]), '{1}', 1_000, 99, textArray([queue]), int8Array([1])]
+    const values = [
+      uuidArray([id]),
+      uuidArray([session]),
+      '{1}',
+      1_000,
+      99,
+      textArray([queue]),
+      int8Array([1]),
+      testNodeName,
+    ]
     const rows = await around(halted(promote, 'where o.id = i.id and '), values, () =>
       node.tasks.edit(id, null, { edit: { ...moved, scheduledAtMs: Date.now() - 1_000 }, actor }),
     )
@@ -141,7 +160,7 @@ describe('edits that meet', () => {
       const [edited, old, young] = await meet(
         () => node.tasks.edit(id, null, { edit: { queue: to, payload: '"new"' }, actor }),
         () => node.claim(worker, 1, { queue: from }),
-        () => other.stores.queue.take(takeOf(worker.row.id, to)),
+        async () => (await other.stores.queue.take(takeOf(worker.row.id, to))).tasks,
       )
       const of = (result: PromiseSettledResult<unknown> | undefined) =>
         result?.status === 'fulfilled' ? (result.value as { payload: string }[]) : []

@@ -40,6 +40,8 @@ export interface TestNodeOptions {
 }
 
 export const partitions = 64
+/** All test nodes of a store go by one name, so that each may claim for the sessions of the others. */
+export const testNodeName = '00000000-0000-7000-8000-00000000000d'
 /** The grace of attempts; the stores add 1 s of slack. */
 export const graceMs = 5_000
 
@@ -79,7 +81,7 @@ export class TestNode {
       statementTimeoutMs: 15_000,
       onError: () => {},
     })
-    this.stores = makeStores(this.database, { nodeNumber: options.number ?? 0, graceMs })
+    this.stores = makeStores(this.database, { nodeNumber: options.number ?? 0, graceMs, node: testNodeName })
     const stores = this.stores
     this.storeClock = new StoreClock(this.database, clock)
     const storeNowMs = (): number => this.storeClock.nowMs()
@@ -145,7 +147,7 @@ export class TestNode {
 
   /** Claims up to `count` of a lane for the session, as a worker that has acknowledged everything it was given. */
   async claim(state: SessionState, count = 1, lane: Partial<Lane> = {}): Promise<readonly TakenTask[]> {
-    const tasks = await this.stores.queue.take({
+    const { tasks } = await this.stores.queue.take({
       takes: [{ lane: { ...defaultLane, ...lane }, sessions: Array<Uuid>(count).fill(state.row.id), fromMs: 0 }],
       taskTypes: null,
       token: randomToken(),

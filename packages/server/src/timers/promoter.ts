@@ -128,6 +128,7 @@ export class Promoter {
   async #promote(timers: readonly DueTimer[], led: ReadonlyMap<number, number>): Promise<void> {
     const reservations = this.#reserve(timers)
     const atMs = this.#options.storeNowMs()
+    let rest: null | 'unknown' = 'unknown'
     try {
       const result = await this.#options.store.promote(
         timers.map(({ id, partition }) => ({
@@ -136,6 +137,7 @@ export class Promoter {
           epoch: led.get(partition) ?? null,
         })),
       )
+      rest = null
       for (const task of result.handedOff) {
         reservations.get(task.id)?.settle(task)
         reservations.delete(task.id)
@@ -143,7 +145,7 @@ export class Promoter {
       this.#tell(result, atMs)
       this.#again(timers, new Set([...result.ready, ...result.handedOff].map((task) => task.id)))
     } finally {
-      for (const reservation of reservations.values()) reservation.settle(null)
+      for (const reservation of reservations.values()) reservation.settle(rest)
     }
   }
 

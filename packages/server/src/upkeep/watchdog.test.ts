@@ -10,7 +10,9 @@ afterEach(() => expectSound(node))
 async function claimUnseen({ queue, gate = '' }: { queue: string; gate?: string }) {
   const worker = await node.worker({ queues: [queue] })
   const lane = { queue, priority: 2, tenant: 'acme', gate } as const
-  const [task] = await node.stores.queue.take({
+  const {
+    tasks: [task],
+  } = await node.stores.queue.take({
     takes: [{ lane, sessions: [worker.row.id], fromMs: 0 }],
     taskTypes: null,
     token: 1n,

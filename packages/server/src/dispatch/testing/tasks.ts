@@ -44,5 +44,7 @@ export function aSession(over: Partial<SessionRow> = {}): SessionState {
     received: 0,
     ...over,
   }
-  return new SessionState(row, aProfile(), { received: row.received, confirmedAtMs: 0 })
+  const state = new SessionState(row, aProfile(), { received: row.received, confirmedAtMs: 0 })
+  state.isServed = true
+  return state
 }

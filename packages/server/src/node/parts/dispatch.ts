@@ -45,7 +45,7 @@ function makeDispatcher(ground: Ground, { observers, signals, attempts }: Served
     heartbeatMs: config.heartbeatMs,
     leaseMs: config.leaseMs,
     onLost: (state) => dispatcher.drop(state),
-    onGap: (state, lastGrant) => void dispatcher.heal(state, lastGrant).catch(() => sessions.doubt(state)),
+    onGap: (state, lastGrant) => dispatcher.heal(state, lastGrant),
   })
   const dispatcher = new Dispatcher({
     queue: stores.queue,

@@ -29,7 +29,7 @@ export interface Ground extends NodeSetup {
 export function makeGround(setup: NodeSetup): Ground {
   const { config, membership } = setup
   const { database, storeClock, id, number } = membership
-  const stores = makeStores(database, { nodeNumber: number, graceMs: config.graceMs, writer: id })
+  const stores = makeStores(database, { nodeNumber: number, graceMs: config.graceMs, node: id })
   return {
     ...setup,
     stores,

@@ -19,22 +19,24 @@ export const takenJoins = `
   left join lateral (select g.checkpoint from task_progress g where g.task_id = c.id and c.attempt > 1 limit 1) p on true`
 
 /**
- * Counts a grant up for those of the sessions that live, and answers its number. The row is the session's own for this: claims
- * and hand-offs of one session wait for each other, its heartbeats wait for neither.
+ * Counts a grant up for those of the sessions that live and that the node serves, and answers its number. The row is the
+ * session's own for this: claims and hand-offs of one session wait for each other, its heartbeats wait for neither. A node that
+ * lost the session to another one grants nothing more, for it knows no more what the session holds.
  */
-export const grantTo = (sessions: string): string => `
+export const grantTo = (sessions: string, node: string): string => `
   update session_grants n set last_grant = n.last_grant + 1
   from worker_sessions s
-  where n.session = any (${sessions}) and s.id = n.session and s.ended_at is null and not s.draining
-    and s.live_until > (select duly_judged_now())
+  where n.session = any (${sessions}) and coalesce(n.node, ${node}) = ${node}
+    and s.id = n.session and s.ended_at is null and not s.draining and s.live_until > (select duly_judged_now())
   returning n.session as id, n.last_grant`
 
 /**
  * The claim: for each wanted lane the earliest ready tasks that nobody else holds (I9), given to the sessions named for
- * them, one compare-and-set a task. The session must live in the same statement; the number of its grants goes up by one if
- * it gets any, which serialises it with the watchdog and with other nodes. Rows are skipped, not waited for. A suspect goes
- * only to a session that holds none, and one claim gives it no second one from another lane. An expired task that never ran is left to the timer. $6 is the mark below which nothing
- * was found, $7 where the lane's sessions begin in $9.
+ * them, one compare-and-set a task. The session must live in the same statement, and be served by this node, $13; the number of
+ * its grants goes up by one if it gets any, which serialises it with the watchdog and with other nodes. A session that was refused
+ * what was picked for it is answered beside the tasks: there is work, only not for it. Rows are skipped, not waited for. A suspect
+ * goes only to a session that holds none, and one claim gives it no second one from another lane. An expired task that never ran
+ * is left to the timer. $6 is the mark below which nothing was found, $7 where the lane's sessions begin in $9.
  *
  * started_at is no earlier than ready_at: now() is the instant at which the statement came in, and it may have seen a
  * promotion that was committed later.
@@ -78,7 +80,7 @@ picked as materialized (
   ) o
 ),
 granted as materialized (
-  ${grantTo('array(select distinct k.session from picked k)')}
+  ${grantTo('array(select distinct k.session from picked k)', '$13::uuid')}
 ),
 c as materialized (
   update open_tasks o
@@ -94,7 +96,11 @@ counted as (
   select c.queue, c.priority, c.tenant, c.gate, $11::integer, -count(*) from c group by 1, 2, 3, 4 order by 1, 2, 3, 4
   on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
 )
-select ${takenColumns} from c ${takenJoins}`,
+select ${takenColumns} from c ${takenJoins}
+union all
+select null, k.session, null, null, null, null, null, null, null, null, null, null,
+  null, null, null, null, null, null, null, null, null, null, null, null
+from (select k.session from picked k except select g.id from granted g) k`,
 }
 
 /**

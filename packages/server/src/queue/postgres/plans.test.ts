@@ -75,7 +75,7 @@ describe('plans of the hot path', () => {
 
   it('claim 200 of 60,000 quickly', async () => {
     const beganMs = performance.now()
-    const taken = await bench.stores.queue.take({
+    const { tasks: taken } = await bench.stores.queue.take({
       takes: [
         {
           lane: { queue: 'default', priority: 2, tenant: 'default', gate: '' },
@@ -145,6 +145,7 @@ async function prepareAll({ stores, database, sql }: StoreBench, session: Uuid):
   await stores.sessions.beat([{ session, lagMs: null, rssBytes: null }])
   await stores.sessions.held([session])
   await stores.sessions.load(session)
+  await stores.sessions.serve(session)
   await stores.keys.find([Buffer.alloc(32)])
   await stores.sessions.repeat(session, 0)
   await stores.sessions.acknowledge([[session, 0]])

@@ -1,11 +1,17 @@
 import type { Lane, Priority, Uuid } from '@duly/domain'
 import type { Database } from '../../store/database.js'
 import { instantArray, int2Array, int4Array, textArray, uuidArray } from '../../store/params.js'
-import type { FoundLanes, LaneTake, ReadyHint, ReadyQueue, TakenTask, TakeRequest } from '../port.js'
+import type { FoundLanes, LaneTake, ReadyHint, ReadyQueue, Take, TakenTask, TakeRequest } from '../port.js'
 import * as sql from './claim-sql.js'
 
 /** A taken task as the driver returns it: bigint comes as text. */
 export type TakenRow = Omit<TakenTask, 'token'> & { readonly token: string }
+
+/** A session to which nothing could be granted. */
+interface RefusedRow {
+  readonly id: null
+  readonly session: Uuid
+}
 
 export function takenFromRow(row: TakenRow): TakenTask {
   return { ...row, token: BigInt(row.token) }
@@ -16,12 +22,14 @@ export class PostgresReadyQueue implements ReadyQueue {
   readonly #database: Database
   readonly #slot: number
   readonly #graceMs: number
+  readonly #node: Uuid
 
   /** @param options.slot the counters' slot that this queue alone writes; claims of one queue object run one at a time. */
-  constructor(database: Database, options: { slot: number; graceMs: number }) {
+  constructor(database: Database, options: { slot: number; graceMs: number; node: Uuid }) {
     this.#database = database
     this.#slot = options.slot
     this.#graceMs = options.graceMs
+    this.#node = options.node
   }
 
   async lanes(queues: readonly string[], limit: number): Promise<FoundLanes> {
@@ -36,7 +44,7 @@ export class PostgresReadyQueue implements ReadyQueue {
 
   async remove(_ids: readonly Uuid[]): Promise<void> {}
 
-  async take(request: TakeRequest): Promise<readonly TakenTask[]> {
+  async take(request: TakeRequest): Promise<Take> {
     const { takes } = request
     const first: number[] = []
     let place = 1
@@ -44,7 +52,7 @@ export class PostgresReadyQueue implements ReadyQueue {
       first.push(place)
       place += take.sessions.length
     }
-    const rows = await this.#database.hot<TakenRow>(sql.claim, [
+    const rows = await this.#database.hot<TakenRow | RefusedRow>(sql.claim, [
       ...laneArrays(takes.map((take) => take.lane)),
       int4Array(takes.map((take) => take.sessions.length)),
       instantArray(takes.map((take) => take.fromMs)),
@@ -54,8 +62,15 @@ export class PostgresReadyQueue implements ReadyQueue {
       request.token,
       this.#slot,
       this.#graceMs,
+      this.#node,
     ])
-    return rows.map(takenFromRow)
+    const tasks: TakenTask[] = []
+    const refused: Uuid[] = []
+    for (const row of rows) {
+      if (row.id === null) refused.push(row.session)
+      else tasks.push(takenFromRow(row))
+    }
+    return { tasks, refused }
   }
 
   async depths(queue?: string): Promise<readonly { readonly lane: Lane; readonly depth: number }[]> {

@@ -1,7 +1,7 @@
 import type { Lane, Uuid } from '@duly/domain'
 import { laneKey } from '@duly/domain'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { ReadyQueue, TakenTask } from '../port.js'
+import type { ReadyQueue, Take, TakenTask } from '../port.js'
 import { addSession, addTasks, type ReadyTask, type Sql, type TaskSpec } from './store-bench.js'
 
 /** An adapter with the PostgreSQL that holds the truth it must obey. */
@@ -44,7 +44,7 @@ export function describeReadyQueue(name: string, makeQueue: () => Promise<QueueU
     }
     const session = (state?: 'live' | 'draining' | 'expired' | 'ended'): Promise<Uuid> =>
       addSession(under.sql, state ? { state } : {})
-    const take = (options: TakeOptions): Promise<readonly TakenTask[]> => {
+    const takeFor = (options: TakeOptions): Promise<Take> => {
       const { sessions, lane, fromMs = 0, taskTypes = null, queue = under.queue } = options
       token += 1_000_000n
       return queue.take({
@@ -53,6 +53,7 @@ export function describeReadyQueue(name: string, makeQueue: () => Promise<QueueU
         token,
       })
     }
+    const take = async (options: TakeOptions): Promise<readonly TakenTask[]> => (await takeFor(options)).tasks
     const standing = async (): Promise<Record<string, number>> => {
       const rows = await under.sql<{ status: string; n: number }>(
         'select status, count(*)::integer as n from open_tasks group by 1',
@@ -81,7 +82,7 @@ export function describeReadyQueue(name: string, makeQueue: () => Promise<QueueU
         ]
         const expected = await Promise.all(lanes.map((lane) => add({ ...lane, count: 20, stepMs: 1 })))
         const one = await session()
-        const taken = await under.queue.take({
+        const { tasks: taken } = await under.queue.take({
           takes: expected.map((tasks, index) => ({
             lane: (tasks[0] as ReadyTask).lane,
             sessions: Array<Uuid>(5 + index).fill(one),
@@ -169,7 +170,9 @@ export function describeReadyQueue(name: string, makeQueue: () => Promise<QueueU
       it.each(['draining', 'expired', 'ended'] as const)('give nothing to a session that is %s', async (state) => {
         const tasks = await add({ count: 4, stepMs: 1 })
         const [live, gone] = [await session(), await session(state)]
-        const taken = inOrder(await take({ sessions: [gone, live, gone, live] }))
+        const { tasks: given, refused } = await takeFor({ sessions: [gone, live, gone, live] })
+        const taken = inOrder(given)
+        expect(refused).toEqual([gone])
         expect(taken.map((task) => [task.id, task.session])).toEqual([
           [tasks[1]?.id, live],
           [tasks[3]?.id, live],
@@ -182,8 +185,23 @@ export function describeReadyQueue(name: string, makeQueue: () => Promise<QueueU
 
       it('give nothing to a session that nobody opened', async () => {
         await add({ count: 2 })
-        expect(await take({ sessions: ['00000000-0000-7000-8000-000000000001'] })).toEqual([])
+        const nobody = '00000000-0000-7000-8000-000000000001'
+        expect(await takeFor({ sessions: [nobody, nobody] })).toEqual({ tasks: [], refused: [nobody] })
         expect(await standing()).toEqual({ PENDING: 2 })
+      })
+
+      it('give nothing to a session that another node serves, and refuse nobody where nothing is', async () => {
+        const [ours, theirs] = [await session(), await session()]
+        await under.sql('update session_grants set node = gen_random_uuid() where session = $1', [theirs])
+        expect(await takeFor({ sessions: [theirs, ours] })).toEqual({ tasks: [], refused: [] })
+        const [first, second] = await add({ count: 2, stepMs: 1 })
+        const { tasks, refused } = await takeFor({ sessions: [theirs, ours] })
+        expect(tasks.map(({ id }) => id)).toEqual([second?.id])
+        expect(refused).toEqual([theirs])
+        expect((await take({ sessions: [ours] })).map(({ id }) => id)).toEqual([first?.id])
+        expect(await under.sql('select last_grant as last from session_grants where session = $1', [theirs])).toEqual([
+          { last: 0 },
+        ])
       })
 
       it('take only the types asked for, past any number of others', async () => {
