@@ -12,6 +12,7 @@ export default defineConfig({
       '@duly/contract': source('contract'),
       '@duly/server/testing': source('server', 'kit/index'),
       '@duly/server': source('server'),
+      '@duly/sdk/names': source('sdk', 'known-options'),
       '@duly/sdk/testing': source('sdk', 'test-kit/index'),
       '@duly/sdk': source('sdk'),
       'duly/testing': source('duly', 'test-kit/index'),

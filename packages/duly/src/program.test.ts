@@ -157,6 +157,18 @@ describe('duly config', () => {
   })
 })
 
+describe('a variable that is misspelt', () => {
+  it.each(['config', 'serve', 'dev'])('is told by duly %s, once, and hinders nothing', async (command) => {
+    const env = { DULY_RETENTION_DAY: '3', DULY_PORT: '7071', DULY_HOST: '0.0.0.0' }
+    const { code, err } = await cli([command], { env })
+    // this far only: the one wants a database, the other one listens on loopback alone
+    expect(code).toBe(command === 'config' ? 0 : 2)
+    expect(err.match(/^duly: warning: .*$/gm)).toEqual([
+      'duly: warning: DULY_RETENTION_DAY is no setting and has no effect; did you mean DULY_RETENTION_DAYS?',
+    ])
+  })
+})
+
 describe('a wrong setting', () => {
   it('is told with the flag, the variable or the file that it stands in', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'duly-config-'))

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { facts } from '../cli/table.js'
 import { type Context, command } from './command.js'
 import { dataDirOf } from './dev.js'
-import { devDefaults, readConfig, type ServerFlags, type ServerModule, withSettings } from './server-flags.js'
+import { devDefaults, readSources, type ServerFlags, type ServerModule, withSettings } from './server-flags.js'
 
 /** `duly config`. */
 export function config(context: Context, loaded?: ServerModule): Command {
@@ -11,8 +11,9 @@ export function config(context: Context, loaded?: ServerModule): Command {
     async (flags: ServerFlags) => {
       const server = await import('@duly/server')
       const { env } = context.terminal
-      const inForce = server.describeConfig(await readConfig(server, { flags }, context))
-      const inDev = server.describeConfig(await readConfig(server, { flags, defaults: devDefaults }, context))
+      const sources = await readSources(server, flags, context)
+      const inForce = server.describeConfig(server.resolveConfig(sources))
+      const inDev = server.describeConfig(server.resolveConfig({ ...sources, defaults: devDefaults }))
       const values: Readonly<Record<string, string>> = {
         ...inForce,
         DULY_DATA_DIR: dataDirOf(env),

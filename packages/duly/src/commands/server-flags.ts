@@ -1,7 +1,8 @@
-import type { ServerConfig, settings as Settings } from '@duly/server'
+import type { ConfigSources, ServerConfig, settings as Settings } from '@duly/server'
 import type { Command } from 'commander'
 import { CliError } from '../cli/cli-error.js'
 import { isObject, type Json, readInputFile } from '../cli/json-input.js'
+import { misspeltVariables } from '../cli/misspelt-variables.js'
 import type { CommonOptions, Context } from './command.js'
 
 type SettingName = keyof typeof Settings
@@ -41,13 +42,24 @@ export interface ConfigRequest {
 export async function readConfig(
   server: ServerModule,
   { flags, defaults = {} }: ConfigRequest,
-  { terminal }: Context,
+  context: Context,
 ): Promise<ServerConfig> {
-  const names = Object.keys(server.settings) as SettingName[]
+  return server.resolveConfig({ ...(await readSources(server, flags, context)), defaults })
+}
+
+/** What was set, and where. Variables that look like a setting and are none are told on the way. */
+export async function readSources(
+  { settings }: ServerModule,
+  flags: ServerFlags,
+  { terminal }: Context,
+): Promise<ConfigSources> {
+  const { env } = terminal
+  const variables = Object.values(settings).map((setting) => setting.env)
+  for (const line of misspeltVariables(env, variables)) terminal.err(`duly: warning: ${line}\n`)
+  const names = Object.keys(settings) as SettingName[]
   const given = Object.fromEntries(names.map((name) => [name, flags[name]]))
   const file = flags.config === undefined ? {} : await readConfigFile(flags.config)
-  const fileName = flags.config ?? ''
-  return server.resolveConfig({ env: terminal.env, flags: given, file, fileName, defaults })
+  return { env, flags: given, file, fileName: flags.config ?? '' }
 }
 
 async function readConfigFile(path: string): Promise<{ readonly [key: string]: Json }> {

@@ -1,0 +1,28 @@
+import { nearestName } from '@duly/sdk/names'
+
+const PREFIX = 'DULY_'
+
+/** Variables beside the settings of a node: what clients read, where `duly dev` keeps its data, and what its example worker reads. */
+const OTHERS = ['DULY_URL', 'DULY_API_KEY', 'DULY_DATA_DIR', 'DULY_MAIL_DIR']
+
+/** What Kubernetes puts into every pod beside a service whose name begins with `duly`. */
+const OF_A_SERVICE = /_SERVICE_(HOST|PORT)(_|$)|_PORT(_\d+_(TCP|UDP|SCTP)(_|$)|$)/
+
+/**
+ * A line for each variable of the environment that looks like one of ours and is none: a setting that is misspelt would else be
+ * left at its default without a word.
+ *
+ * @param settings the variables of all settings
+ */
+export function misspeltVariables(env: NodeJS.ProcessEnv, settings: readonly string[]): string[] {
+  const known = [...settings, ...OTHERS]
+  const bare = known.map((name) => name.slice(PREFIX.length))
+  return Object.keys(env)
+    .filter((name) => name.startsWith(PREFIX) && !known.includes(name) && !OF_A_SERVICE.test(name))
+    .sort()
+    .map((name) => {
+      const nearest = nearestName(name.slice(PREFIX.length), bare)
+      const told = nearest === undefined ? '`duly config` shows the settings' : `did you mean ${PREFIX}${nearest}?`
+      return `${name} is no setting and has no effect; ${told}`
+    })
+}
