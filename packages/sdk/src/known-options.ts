@@ -15,10 +15,11 @@ export function namesOf<Options extends object>(all: Readonly<Record<keyof Optio
  * in place of tomorrow is worse than an error.
  *
  * @param call what they were given to, for the message
- * @throws TypeError that names the first unknown option, and the nearest known one
+ * @throws TypeError that names the first unknown option, and the nearest known one; or says that they are no object
  */
 export function checkOptions(call: string, given: object | undefined, { names, elsewhere = {} }: OptionNames): void {
   if (given === undefined || given === null) return
+  if (typeof given !== 'object' || Array.isArray(given)) throw new TypeError(`${call}: ${notAnObject(names)}`)
   const unknown = Object.keys(given).find((name) => !names.includes(name))
   if (unknown === undefined) return
   const words = [...names, ...Object.keys(elsewhere)]
@@ -27,6 +28,9 @@ export function checkOptions(call: string, given: object | undefined, { names, e
     nearest === undefined ? `known are ${names.join(', ')}` : `did you mean ${elsewhere[nearest] ?? nearest}?`
   throw new TypeError(`${call}: there is no option ${unknown}; ${told}`)
 }
+
+/** `the options are an object, such as { cron: … }`: a bare expression in its place has letters, but no names. */
+const notAnObject = ([first]: readonly string[]): string => `the options must be an object, such as { ${first}: … }`
 
 /**
  * The one of some names that a misspelt one was meant for, whatever its case and its hyphens; undefined when none is near: at most

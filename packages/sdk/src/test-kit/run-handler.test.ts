@@ -150,12 +150,25 @@ describe('what it does on its way', () => {
   })
 
   it('it is told what the attempt is', async () => {
-    const options = { attempt: 3, taskId: 'task-7', dependencyResults: { first: 1 }, metadata: { a: 1 } }
+    const fired = { scheduledAt: new Date('2026-05-01T09:00:00Z'), cronId: 'cron-1' }
+    const options = { ...fired, attempt: 3, taskId: 'task-7', dependencyResults: { first: 1 }, metadata: { a: 1 } }
     const run = await runHandler(
       double,
       (n, context) => {
         const { attempt, failures, taskId, idempotencyKey, queue, taskType, dependencyResults, metadata } = context
-        expect({ attempt, failures, taskId, idempotencyKey, queue, taskType, dependencyResults, metadata }).toEqual({
+        const { scheduledAt, cronId } = context
+        expect({ scheduledAt, cronId }).toEqual(fired)
+        expect({
+          ...fired,
+          attempt,
+          failures,
+          taskId,
+          idempotencyKey,
+          queue,
+          taskType,
+          dependencyResults,
+          metadata,
+        }).toEqual({
           ...options,
           ...{ failures: 2, idempotencyKey: 'task-7', queue: 'sums', taskType: 'double' },
         })
@@ -167,5 +180,19 @@ describe('what it does on its way', () => {
     )
     expect(run.error).toBeUndefined()
     expect(run.outcome.kind).toBe('succeeded')
+  })
+
+  it('the fire time as text, and none unless given', async () => {
+    const scheduledAt = '2026-05-01T11:00:00+02:00'
+    const dated = await runHandler('work', (_, context) => context.scheduledAt, null, { scheduledAt })
+    expect(dated.result).toBe('2026-05-01T09:00:00.000Z')
+    const plain = await runHandler('work', (_, { scheduledAt: at, cronId }) => ({ at, cronId }), {})
+    expect(plain.result).toEqual({ at: null, cronId: null })
+  })
+
+  it('no option that there is not', async () => {
+    const misspelt = { scheduledat: '2026-05-01T09:00:00Z' } as object
+    const called = runHandler('work', () => expect.unreachable('it must not start'), null, misspelt)
+    await expect(called).rejects.toThrow('runHandler: there is no option scheduledat; did you mean scheduledAt?')
   })
 })

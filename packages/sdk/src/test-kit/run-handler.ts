@@ -1,6 +1,7 @@
 import type { Metadata } from '../client/records.js'
 import { defineTask, type TaskDefinition } from '../define-task.js'
 import { type Duration, toMs } from '../duration.js'
+import { checkOptions, namesOf } from '../known-options.js'
 import { Attempt, type Registered } from '../worker/attempt.js'
 import { checkpointText } from '../worker/checkpoint-text.js'
 import type { ErrorClassifier } from '../worker/classify.js'
@@ -24,6 +25,10 @@ export interface RunHandlerOptions {
   readonly taskId?: string
   /** The task id unless given. */
   readonly idempotencyKey?: string
+  /** The fire time of a recurring task, or when it was asked to run; none unless given. */
+  readonly scheduledAt?: Date | string
+  /** The recurring task that made it; none unless given. */
+  readonly cronId?: string
   readonly metadata?: Metadata
   readonly traceparent?: string
   /** What an earlier attempt saved. */
@@ -69,6 +74,12 @@ export interface HandlerRun<Result> {
   readonly submitted: readonly Submission[]
 }
 
+const optionNames = namesOf<RunHandlerOptions>({
+  ...{ attempt: true, failures: true, taskId: true, idempotencyKey: true, scheduledAt: true, cronId: true },
+  ...{ metadata: true, traceparent: true, checkpoint: true, dependencyResults: true, timeout: true, signal: true },
+  ...{ classifyError: true, abortGrace: true },
+})
+
 const defaultTimeout = '60s'
 const leaseSeconds = 15
 
@@ -77,7 +88,7 @@ const leaseSeconds = 15
  * result through its other one, time limit and cancellation through the signal. Rejects never for what the handler does: its end
  * is a value.
  *
- * @throws RangeError when a duration or the task type is none
+ * @throws RangeError when a duration, an instant or the task type is none; TypeError for an option that there is not
  */
 export async function runHandler<PayloadIn, Payload, ResultIn, Result>(
   task: TaskDefinition<PayloadIn, Payload, ResultIn, Result> | string,
@@ -85,6 +96,7 @@ export async function runHandler<PayloadIn, Payload, ResultIn, Result>(
   payload: PayloadIn,
   options: RunHandlerOptions = {},
 ): Promise<HandlerRun<ResultIn>> {
+  checkOptions('runHandler', options, { names: optionNames })
   const definition = typeof task === 'string' ? defineTask(task) : task
   // The runner decodes the payload with the definition's own schema before the handler sees it.
   const registered = { definition, handler } as unknown as Registered
@@ -179,6 +191,8 @@ function grantOf(
     timeout_ms: timeoutMs,
     deadline_at: new Date(Date.now() + timeoutMs).toISOString(),
     idempotency_key: options.idempotencyKey ?? taskId,
+    scheduled_at: options.scheduledAt === undefined ? null : new Date(options.scheduledAt).toISOString(),
+    cron_id: options.cronId ?? null,
     checkpoint: options.checkpoint ?? null,
     dependency_results: options.dependencyResults ?? {},
     metadata: options.metadata ?? null,
