@@ -66,7 +66,8 @@ describe('describeSchedule', () => {
     [60_000, 'minute'],
     [7_200_000, '2 hours'],
     [86_400_000, '24 hours'],
-    [1_500, '1500 milliseconds'],
+    [1_500, '1.5 seconds'],
+    [3_600_500, '3600.5 seconds'],
   ])('every %i ms: every %s', (everyMs, words) => {
     const anchorMs = Date.UTC(2026, 4, 4, 9)
     expect(describeSchedule({ kind: 'every', everyMs, anchorMs })).toBe(

@@ -28,11 +28,13 @@ const units = [
   [3_600_000, 'hour'],
   [60_000, 'minute'],
   [1_000, 'second'],
-  [1, 'millisecond'],
 ] as const
 
-/** In the largest unit that divides it: `90 minutes`, not `1.5 hours`. A day of it is 24 hours, whatever clocks do. */
+/**
+ * In the largest unit that divides it: `90 minutes`, not `1.5 hours`; what divides by none, in seconds: `3600.5 seconds`. A day of it is
+ * 24 hours, whatever clocks do.
+ */
 function duration(ms: number): string {
-  const [size, unit] = units.find(([candidate]) => ms % candidate === 0) ?? units[4]
+  const [size, unit] = units.find(([candidate]) => ms % candidate === 0) ?? units[3]
   return size === 86_400_000 ? plural((ms / size) * 24, 'hour') : plural(ms / size, unit)
 }

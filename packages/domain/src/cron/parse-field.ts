@@ -45,7 +45,7 @@ export function readItem(form: FieldForm, item: string): FieldItem {
   const [range = '', step, more] = item.split('/')
   if (more !== undefined) throw new FieldFault(`"${shown(item)}" has more than one step; write ${example(form)}`)
   const [from, to] = readRange(form, range, step !== undefined)
-  return { from, to, step: step === undefined ? null : readStep(form, step), star: range === '*' }
+  return { from, to, step: step === undefined ? null : readStep(form, item, step), star: range === '*' }
 }
 
 /** The values of an item as it is written; 7 may stand for Sunday among those of weekdays. */
@@ -82,11 +82,16 @@ function unwrapped(form: FieldForm, first: string, last: string): string {
   return `${part(readValue(form, first), top)},${part(form.min, readValue(form, last))}`
 }
 
-function readStep(form: FieldForm, text: string): number {
+/** Every 90 minutes is no thing of expressions. */
+const longer = '; for a longer interval give every_seconds in place of an expression'
+
+function readStep(form: FieldForm, item: string, text: string): number {
   const most = form === fieldForms.weekday ? 7 : form.max - form.min + 1
   const step = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0
   if (step < 1 || step > most)
-    throw new FieldFault(`the step in "/${shown(text)}" must be a whole number from 1 to ${most}`)
+    throw new FieldFault(
+      `the step in "${shown(item)}" must be a whole number from 1 to ${most}${step > most ? longer : ''}`,
+    )
   return step
 }
 

@@ -119,16 +119,22 @@ export function timeZoneFault(name: string): string | null {
   if (!/^[A-Za-z][A-Za-z0-9+_/-]{1,63}$/.test(name)) {
     return `${shown} is not a time zone; write an IANA name such as "Europe/Amsterdam", or "UTC"`
   }
-  if (/^[A-Za-z]{3}$/.test(name) && !clearAbbreviations.includes(name)) {
+  const canonical = canonicalName(name)
+  if (isAbbreviation(name, canonical)) {
     return `${shown} is ambiguous; write the IANA name of a place, such as "America/New_York", or "UTC"`
   }
-  const canonical = canonicalName(name)
   if (canonical === null)
     return `${shown} is not a time zone that is known here; write an IANA name such as "America/New_York"`
   if (canonical !== name && canonical.toLowerCase() === name.toLowerCase()) return `${shown} is written "${canonical}"`
   if (name.split('/').some((part) => !/^[A-Z]/.test(part)))
     return `${shown} is not written as IANA has it; try "${canonical}"`
   return null
+}
+
+/** `EST` and `est`, also `PST`, which the runtime does not know; `Foo` is just no zone. */
+function isAbbreviation(name: string, canonical: string | null): boolean {
+  const upper = name.toUpperCase()
+  return /^[A-Z]{3}$/.test(upper) && !clearAbbreviations.includes(upper) && (canonical !== null || upper === name)
 }
 
 function canonicalName(name: string): string | null {
