@@ -57,6 +57,18 @@ describe('JSON arguments', () => {
   })
 })
 
+it('a file in another encoding than UTF-8 is refused, and a byte order mark is no part of it', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'duly-cli-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  await writeFile(join(folder, 'latin1'), Buffer.from('"caf\xe9"', 'latin1'))
+  await expect(readJson('--payload', `@${folder}/latin1`, terminal)).rejects.toMatchObject({
+    exit: 'usage',
+    message: `--payload: the file ${folder}/latin1 is not UTF-8 text`,
+  })
+  await writeFile(join(folder, 'marked.json'), '\ufeff"café"')
+  expect((await readJson('--payload', `@${folder}/marked.json`, terminal)).text).toBe('"café"')
+})
+
 describe('a file of tasks', () => {
   it('has one task a line, blank lines allowed', () => {
     const text = '{"task_type":"a"}\n\n{"payload":[1.0, -0],"task_type":"b"}\r\n'

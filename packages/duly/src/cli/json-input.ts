@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { type RawJson, rawJson } from '@duly/sdk'
 import { CliError } from './cli-error.js'
 import type { Terminal } from './terminal.js'
+import { textOf } from './utf8.js'
 
 /** Any value that JSON can state. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
@@ -33,7 +34,7 @@ async function readSource(option: string, argument: string, terminal: Terminal):
 
 /** A text file that an option named. */
 export async function readInputFile(option: string, path: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error: unknown) => {
+  const bytes = await readFile(path).catch((error: unknown) => {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     const why = code === 'ENOENT' ? 'does not exist' : `can't be read (${String(code ?? error)})`
     throw new CliError(
@@ -42,6 +43,7 @@ export async function readInputFile(option: string, path: string): Promise<strin
       'Give the path from the current folder, or the full path.',
     )
   })
+  return textOf(bytes, `${option}: the file ${path}`)
 }
 
 /** Is it an object with keys, as a task of a file must be? */

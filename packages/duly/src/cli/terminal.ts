@@ -1,3 +1,5 @@
+import { textOf } from './utf8.js'
+
 /** Where a command reads and writes. Results go to `out`; progress, notes and errors to `err`, so that `out` can be piped. */
 export interface Terminal {
   out(text: string): void
@@ -48,5 +50,5 @@ export function isTaken(stream: NodeJS.WriteStream): Promise<boolean> {
 async function readStdin(): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk))
-  return Buffer.concat(chunks).toString('utf8')
+  return textOf(Buffer.concat(chunks), 'the standard input')
 }
