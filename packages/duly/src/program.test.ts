@@ -91,6 +91,11 @@ describe('exit codes', () => {
     [['cron', 'create', 'a', 'mail', '@daily', '--delay', '5m'], /unknown option '--delay'/],
     [['cron', 'update', 'a', '--tenant', 'x'], /say what to change/],
     [['cron', 'preview'], /say when/],
+    [
+      ['cron', 'preview', '0', '9', 'README.md', 'docs', '1-5'],
+      /too many[^\n]*\nQuote the expression: '0 9 \* \* 1-5'\./,
+    ],
+    [['cron', 'get', 'a', 'b'], /too many(?![\s\S]*Quote)/],
     [['cron', 'preview', '@daily', '--count', '0'], /--count must be a whole number from 1/],
     [['cron', 'import', 'no-such.tab'], /no-such\.tab does not exist/],
     [['cron', 'import', '-', '--metadata', '[1]'], /--metadata must be an object/],
@@ -107,6 +112,19 @@ describe('exit codes', () => {
     const { code, out, err } = await cli(args)
     expect(err).toMatch(message)
     expect({ code, out }).toEqual({ code: 2, out: '' })
+  })
+
+  it('2 with one line of JSON, if asked, also for a flag or a command that there is not', async () => {
+    for (const [args, message] of [
+      [['task', 'get'], "missing required argument 'id'"],
+      [['cron', 'list', '--statsu', 'ENDED'], "unknown option '--statsu'\n(Did you mean --status?)"],
+      [['cron', 'crate'], "unknown command 'crate'\n(Did you mean create?)"],
+    ] as const) {
+      const { code, out, err } = await cli([...args, '--json'])
+      expect({ code, out }).toEqual({ code: 2, out: '' })
+      expect(err).toMatch(/^\{.*\}\n$/)
+      expect(JSON.parse(err)).toEqual({ error: { exit_code: 2, exit: 'usage', message } })
+    }
   })
 
   it('2 for a variable that names no database', async () => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { CliError } from './cli/cli-error.js'
 import { exitCode, exitCodes } from './cli/exit-codes.js'
-import { explainFailure, renderFailure } from './cli/failure.js'
+import { explainFailure, type Failure, renderFailure } from './cli/failure.js'
 import { refuseRepeats } from './cli/given-once.js'
 import type { Terminal } from './cli/terminal.js'
 import { cluster } from './commands/cluster.js'
@@ -87,6 +87,7 @@ function prepare(command: Command, terminal: Terminal): void {
   command.exitOverride().configureOutput({
     writeOut: terminal.out,
     writeErr: terminal.err,
+    outputError: (text, write) => write(`${text}${unquotedHint(command, text)}`),
     getOutHelpWidth: () => terminal.width,
     getErrHelpWidth: () => terminal.width,
   })
@@ -94,6 +95,21 @@ function prepare(command: Command, terminal: Terminal): void {
   refuseRepeats(command)
   for (const child of command.commands) prepare(child, terminal)
 }
+
+/** An expression without quotes is five words, or more where the shell put the names of files in place of a star. */
+function unquotedHint({ registeredArguments }: Command, text: string): string {
+  const takesExpression = registeredArguments.some((argument) => argument.name() === 'expression')
+  if (!takesExpression || !text.includes('too many arguments')) return ''
+  return "Quote the expression: '0 9 * * 1-5'.\n"
+}
+
+/** Leaves it to `runCli` to tell what is wrong, as JSON. */
+function muteErrors(command: Command): void {
+  command.configureOutput({ outputError: () => {} }).showHelpAfterError(false)
+  for (const child of command.commands) muteErrors(child)
+}
+
+const usageOf = ({ message }: CommanderError): Failure => ({ exit: 'usage', message: message.replace(/^error: /, '') })
 
 /**
  * `duly help task submit`, as `duly task submit --help`: Commander itself looks at the first word only.
@@ -118,6 +134,7 @@ function showHelpOf(words: readonly string[], program: Command): never {
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<number> {
   let code: number = exitCode('ok')
   let ran: Command | undefined
+  const asJson = args.includes('--json')
   const setExit = (next: number) => {
     code = next
   }
@@ -126,6 +143,7 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
     const words = asksHelp ? args.slice(1).filter((word) => !word.startsWith('-')) : args
     const server = SERVER_COMMANDS.includes(words[0] ?? '') ? await import('@duly/server') : undefined
     const program = buildProgram({ terminal, setExit }, server)
+    if (asJson) muteErrors(program)
     if (asksHelp) showHelpOf(words, program)
     program.hook('preAction', (_, action) => {
       ran = action
@@ -133,10 +151,12 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
     await program.parseAsync([...args], { from: 'user' })
     return code
   } catch (error) {
-    // Commander has told it already; help and version come this way too, with 0.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode('ok') : exitCode('usage')
-    const failure = explainFailure(error, ran)
-    terminal.err(renderFailure(failure, args.includes('--json')))
+    // Help and version come this way too, with 0.
+    if (error instanceof CommanderError && error.exitCode === 0) return exitCode('ok')
+    // Commander has told it already, but for programs.
+    if (error instanceof CommanderError && !asJson) return exitCode('usage')
+    const failure = error instanceof CommanderError ? usageOf(error) : explainFailure(error, ran)
+    terminal.err(renderFailure(failure, asJson))
     return exitCode(failure.exit)
   }
 }
