@@ -7,9 +7,10 @@ import {
   type TaskSummary,
 } from '@duly/sdk'
 import { facts, table } from './table.js'
+import { fromNow } from './zoned.js'
 
 /** A task for a reader: what matters at a glance first, then what was asked, then how it ended. */
-export function renderTask(task: TaskRecord): string {
+export function renderTask(task: TaskRecord, now = new Date()): string {
   const { error } = task
   return facts([
     ['task', task.id],
@@ -19,6 +20,8 @@ export function renderTask(task: TaskRecord): string {
     ['attempts', `${task.attempts} (${task.failures} failed, ${task.crashes} lost)`],
     ['created', instant(task.createdAt)],
     ['scheduled', instant(task.scheduledAt)],
+    ['due', dueText(task, now)],
+    ['recurring task', task.cronId],
     ['started', instant(task.startedAt)],
     ['completed', instant(task.completedAt)],
     ['took', task.durationMs === null ? null : `${task.durationMs} ms`],
@@ -67,7 +70,7 @@ export function renderAttempts(attempts: readonly AttemptRecord[]): string {
   return table(['ATTEMPT', 'OUTCOME', 'STARTED', 'ENDED', 'WORKER', 'RETRY AFTER', 'ERROR'], rows)
 }
 
-export function renderTasks(tasks: readonly TaskSummary[]): string {
+export function renderTasks(tasks: readonly TaskSummary[], now = new Date()): string {
   if (tasks.length === 0) return 'No tasks.\n'
   const rows = tasks.map((task) => [
     task.id,
@@ -78,9 +81,22 @@ export function renderTasks(tasks: readonly TaskSummary[]): string {
     task.tenantId,
     instant(task.createdAt),
     task.attempts,
-    task.error === null ? task.reason : `${task.error.class}: ${shortened(task.error.message)}`,
+    whyText(task, now),
   ])
   return table(['TASK', 'STATUS', 'TYPE', 'QUEUE', 'PRIORITY', 'TENANT', 'CREATED', 'ATTEMPTS', 'WHY'], rows)
+}
+
+/** What it waits for, and what went wrong before. */
+function whyText(task: TaskSummary, now: Date): string | null {
+  const why = task.error === null ? task.reason : `${task.error.class}: ${shortened(task.error.message)}`
+  const due = dueText(task, now)
+  return due === null ? why : why === null ? `due ${due}` : `due ${due}; ${why}`
+}
+
+/** When one that waits for its time starts or is tried again; null: it does not wait for that. */
+function dueText({ status, dueAt }: TaskSummary, now: Date): string | null {
+  if (!dueAt || (status !== 'SCHEDULED' && status !== 'RETRYING')) return null
+  return `${instant(dueAt)}, ${fromNow(dueAt, now)}`
 }
 
 /** The beginning of a text that must not break a table. */

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
+import { renderTasks } from '../cli/render.js'
 import { cli } from '../testing/captured-cli.js'
 
 /** Metadata whose numbers JSON.stringify would write otherwise. */
@@ -47,6 +48,21 @@ async function server(): Promise<{ at: readonly string[]; calls: Call[] }> {
   await once(http, 'listening')
   return { at: ['--url', `http://127.0.0.1:${(http.address() as AddressInfo).port}`], calls }
 }
+
+it('tells when one comes that waits for its time, and why it waits', () => {
+  const now = new Date('2026-04-03T10:00:00Z')
+  const waiting = { ...task(1), id: 'task-1', dueAt: new Date('2026-04-03T12:00:00Z'), createdAt: now, error: null }
+  const retrying = { ...waiting, status: 'RETRYING', error: { class: 'SmtpError', message: 'busy' } }
+  const started = { ...waiting, status: 'RUNNING' }
+  const rows = renderTasks([{ ...waiting, status: 'SCHEDULED' }, retrying, started] as never, now).split('\n')
+  expect(rows.map((row) => row.slice(row.lastIndexOf(' 4 ') + 3).trim())).toEqual([
+    expect.stringMatching(/WHY$/),
+    'due 2026-04-03T12:00:00.000Z, in 2 h',
+    'due 2026-04-03T12:00:00.000Z, in 2 h; SmtpError: busy',
+    '-',
+    '',
+  ])
+})
 
 it('lists up to the limit, over short and empty pages, and says that there are more', async () => {
   const { at, calls } = await server()

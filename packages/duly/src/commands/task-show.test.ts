@@ -55,6 +55,25 @@ it('shows what limits a task, and the names that its user gave it, where it has 
   expect(named).toMatch(/^correlation id +order-7$/m)
 })
 
+it('shows when a task comes, and which recurring task made it', async () => {
+  const due = new Date(Date.now() + 3 * 86_400_000 + 60_000).toISOString()
+  const made = `"due_at":"${due}","cron_id":"cron-01kf3v7q2n8f5w9r6x4y1z0abc","tags"`
+  const record = RECORD.replace('SUCCEEDED', 'SCHEDULED').replace('"tags"', made)
+  const { out } = await cli(['task', 'get', 'task-1', '--url', await finishedTask(record)])
+  expect(out).toMatch(new RegExp(`^due +${due}, in 3 d$`, 'm'))
+  expect(out).toMatch(/^recurring task +cron-01kf3v7q2n8f5w9r6x4y1z0abc$/m)
+})
+
+it('says of a delayed task when it comes', async () => {
+  const scheduledAt = new Date(Date.now() + 3 * 86_400_000 + 60_000).toISOString()
+  const taken = `{"task_id":"task-1","status":"SCHEDULED","scheduled_at":"${scheduledAt}","created_at":null}`
+  const at = ['--url', await finishedTask(taken)]
+  const { out } = await cli(['task', 'submit', 'mail', '--delay', '3d', ...at])
+  expect(out).toBe(`task-1  SCHEDULED  due ${scheduledAt}, in 3 d\n`)
+  const now = ['--url', await finishedTask('{"task_id":"task-1","status":"PENDING","scheduled_at":null}')]
+  expect((await cli(['task', 'submit', 'mail', ...now])).out).toBe('task-1  PENDING\n')
+})
+
 it.each(['attempts', 'events'])('shows the %s of a task as JSON with the digits that the server told', async (list) => {
   const { out } = await cli(['task', list, 'task-1', '--json', '--url', await finishedTask()])
   expect(compact(out)).toBe(`{"items":[{"detail":${RESULT}}],"next_cursor":null}`)

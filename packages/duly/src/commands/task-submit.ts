@@ -1,4 +1,4 @@
-import { type Duly, isFinished, type TaskRecord } from '@duly/sdk'
+import { type Duly, isFinished, type TaskHandle, type TaskRecord } from '@duly/sdk'
 import type { Command } from 'commander'
 import { CliError } from '../cli/cli-error.js'
 import { exitCode } from '../cli/exit-codes.js'
@@ -10,6 +10,7 @@ import { taskFields, toBatchItem } from '../cli/task-fields.js'
 import { type FileTask, parseTaskFile } from '../cli/task-file.js'
 import { givenFlags, type TaskFlags, taskFromFlags, withFields } from '../cli/task-flags.js'
 import { tellIfUnserved } from '../cli/unserved-note.js'
+import { fromNow } from '../cli/zoned.js'
 import { type ClientOptions, type Context, clientCommand, print, withClient } from './command.js'
 import { submitFile } from './submit-file.js'
 
@@ -83,19 +84,20 @@ async function submitOne(
   const handle = await duly.tasks.submit(String(item.task), item.payload, item.options)
   if (!flags.wait) {
     const answer = { ...handle.receipt, replayed: handle.isReplay }
-    return print(
-      context,
-      flags,
-      answer,
-      () =>
-        `${handle.id}  ${handle.receipt.status}${handle.isReplay ? '  (submitted before, with the same key)' : ''}\n`,
-    )
+    return print(context, flags, answer, () => `${handle.id}  ${standing(handle)}\n`)
   }
   context.terminal.err(flags.json ? '' : `${handle.id} submitted, waiting …\n`)
   const record = await waitFor(context, { duly, id: handle.id, limit: flags.wait })
   if (record.status !== 'SUCCEEDED') context.setExit(exitCode('failed'))
   if (flags.json) return print(context, flags, record, () => '')
   showOutcome(context, record)
+}
+
+/** How a task was taken, and when it comes if that is later. */
+function standing({ receipt: { status, scheduledAt }, isReplay }: TaskHandle): string {
+  const isLater = status === 'SCHEDULED' && scheduledAt !== null
+  const due = isLater ? `  due ${scheduledAt.toISOString()}, ${fromNow(scheduledAt, new Date())}` : ''
+  return `${status}${isReplay ? '  (submitted before, with the same key)' : ''}${due}`
 }
 
 /** @throws CliError for a word: most likely it is the type of the task, which stands before the flag */
