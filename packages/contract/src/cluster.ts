@@ -6,7 +6,7 @@ const NodeId = Type.String({
   examples: ['01a229f7-e80c-7015-9677-b0ef0c2b3184'],
 })
 
-const ClusterNode = closed({
+export const ClusterNode = closed({
   node_id: NodeId,
   number: Type.Integer({ minimum: 0, description: 'Its number among the nodes, for as long as it is there.' }),
   roles: Type.Array(Type.String()),

@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox'
+import { Cluster, ClusterNode } from './cluster.js'
 import { Status } from './common.js'
 import * as cron from './cron-tasks.js'
 import { Worker, WorkerList } from './fleet.js'
@@ -67,6 +68,8 @@ export const components: Readonly<Record<string, TSchema>> = {
   RevokedApiKey: keys.RevokedApiKey,
   ApiKey: keys.ApiKey,
   ApiKeyList: keys.ApiKeyList,
+  Cluster,
+  ClusterNode,
   Stats,
   Figures,
   NamedFigures,

@@ -47,10 +47,8 @@ const TimeZone = plainText(limits.timeZoneMaxChars, {
 })
 const Name = name({ description: 'Unique in its tenant.', examples: ['daily-report-generation'] })
 
-const schedule = {
-  cron_expression: Type.Optional(Expression),
-  every_seconds: Type.Optional(EverySeconds),
-  timezone: Type.Optional(TimeZone),
+/** What happens to firings that meet an unfinished task or come late, and from when to when there are any. */
+const rules = {
   overlap_policy: Type.Optional(
     Type.Enum([...overlapPolicies], {
       description:
@@ -60,7 +58,7 @@ const schedule = {
   misfire_policy: Type.Optional(
     Type.Enum([...misfirePolicies], {
       description:
-        'Of fire times missed by more than the grace: fire_once (default; one task, for the latest), skip, fire_all (the latest 100, oldest first).',
+        'Of fire times missed by more than the grace: fire_once (default; one task, for the latest), skip, fire_all (the latest 100, oldest first; each meets the overlap policy, so give it `queue`: with skip only the first of them becomes a task).',
     }),
   ),
   misfire_grace_seconds: Type.Optional(
@@ -79,6 +77,13 @@ const schedule = {
         'Moves it by a constant below this, drawn from its id: so that not all of 09:00 start at once. Default 0.',
     }),
   ),
+}
+
+const schedule = {
+  cron_expression: Type.Optional(Expression),
+  every_seconds: Type.Optional(EverySeconds),
+  timezone: Type.Optional(TimeZone),
+  ...rules,
 }
 
 const enabled = (when: string) => Type.Optional(Type.Boolean({ description: `False: PAUSED. ${when}` }))
@@ -150,7 +155,10 @@ const recordFields = {
   last_fired_at: nullable<string>('string', { format: 'date-time', description: 'When that task was made.' }),
   last_task_id: NullableId,
   fired: Type.Integer({ minimum: 0, description: 'Tasks made so far.' }),
-  skipped: Type.Integer({ minimum: 0, description: 'Firings that made none, by overlap or misfire policy.' }),
+  skipped: Type.Integer({
+    minimum: 0,
+    description: 'Firings that made none, by overlap or misfire policy; what was missed at a time counts as one.',
+  }),
   error: nullable<string>('string', {
     description: 'Why it could not be evaluated; tried again every five minutes, and when it is edited.',
   }),
@@ -160,6 +168,10 @@ const recordFields = {
   starts_at: NullableInstant,
   ends_at: NullableInstant,
   jitter_seconds: Type.Number(),
+  jitter_offset_seconds: Type.Number({
+    minimum: 0,
+    description: 'How long after each fire time it fires: its own share of the jitter.',
+  }),
   created_at: Instant,
   updated_at: nullable<string>('string', { format: 'date-time', description: 'Of its definition; firings leave it.' }),
   task_type: name(),
@@ -236,13 +248,17 @@ export const Firing = closed({
   fired_at: Instant,
   outcome: Type.Enum([...firingOutcomes], {
     description:
-      'fired and triggered made a task; skipped_overlap: an earlier one was unfinished; skipped_misfire: it was missed, and the policy asks for no task.',
+      'fired and triggered made a task; skipped_overlap: an earlier one was unfinished; skipped_misfire: it was missed, and the policy asks for no task. One of these stands for all that were missed at a time: it is the latest of them.',
   }),
   task_id: NullableId,
 })
 export const FiringList = list(Firing)
 export const FiringListQuery = closed(PageQuery)
 
+/** Each line has a payload of its own. */
+const { payload: _payload, ...importFields } = taskFields
+
+/** A crontab, and what all recurring tasks that come of it have besides. */
 export const ImportCrontab = closed(
   {
     crontab: Type.String({
@@ -262,8 +278,8 @@ export const ImportCrontab = closed(
       Type.Boolean({ description: 'A system crontab, with the user before the command. Default false.' }),
     ),
     timezone: Type.Optional(TimeZone),
-    queue: Type.Optional(name({ description: 'Default "default".' })),
-    metadata: taskFields.metadata,
+    ...rules,
+    ...importFields,
     enabled: enabled('Absent: as they stand; of new ones true.'),
     dry_run: Type.Optional(Type.Boolean({ description: 'Judge only, store nothing.' })),
   },

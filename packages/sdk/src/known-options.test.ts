@@ -9,7 +9,7 @@ const duly = new Duly({ url: 'http://127.0.0.1:1', retries: 0 })
 afterAll(() => duly.close())
 
 /** As plain JavaScript passes it: nothing checks its type. */
-const plain = (options: object): never => options as never
+const plain = (options: unknown): never => options as never
 
 const every = { every: '1h' }
 
@@ -66,6 +66,10 @@ describe('an option that nobody knows', () => {
       'tasks.edit: there is no option max_retries; did you mean maxRetries?',
       () => duly.tasks.edit('a', plain({ max_retries: 1 })),
     ],
+    [
+      'cron.preview: there is no option tz; known are cron, every, timezone',
+      () => duly.cron.preview(plain({ cron: '@daily', tz: 'UTC' })),
+    ],
     ['tasks.wait: there is no option timout; did you mean timeout?', () => duly.tasks.wait('a', plain({ timout: 1 }))],
   ])('is refused: %s', async (told, call) => {
     const error = await Promise.resolve()
@@ -73,6 +77,20 @@ describe('an option that nobody knows', () => {
       .catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(TypeError)
     expect((error as TypeError).message).toContain(told)
+  })
+})
+
+describe('options that are none', () => {
+  it.each<[told: string, call: () => unknown]>([
+    [
+      'cron.create: the options must be an object, such as { cron: … }',
+      () => duly.cron.create('a', 'x', plain('@daily')),
+    ],
+    ['cron.preview: the options must be an object, such as { cron: … }', () => duly.cron.preview(plain('@daily'))],
+    ['Duly: the options must be an object, such as { url: … }', async () => new Duly(plain('http://127.0.0.1'))],
+    ['cron.list: the options must be an object', () => duly.cron.list(plain(['ACTIVE']))],
+  ])('are refused: %s', async (told, call) => {
+    await expect(Promise.resolve().then(call)).rejects.toThrow(told)
   })
 })
 

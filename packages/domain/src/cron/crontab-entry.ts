@@ -49,7 +49,11 @@ const bothRefused = [
   'and here either would do; write the days as a list if that is meant',
 ].join(' ')
 
+const randomRefused =
+  'random times ("~") are not taken; write a time, and jitter_seconds moves it by a constant of its own'
+
 function scheduleFault(expression: string, timezone: string): string | null {
+  if (expression.includes('~')) return randomRefused
   const [, , dayOfMonth = '', , weekday = ''] = expression.split(' ')
   const meansBoth = isStarStep(dayOfMonth) ? weekday !== '*' : isStarStep(weekday) && dayOfMonth !== '*'
   if (meansBoth) return bothRefused

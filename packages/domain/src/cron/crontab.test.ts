@@ -22,6 +22,7 @@ describe('parseCrontab', () => {
       'SHELL=/bin/bash',
       'MAILTO="ops@example.com"',
       'PATH = /usr/bin:/bin',
+      'RANDOM_DELAY=30',
       '  # backups',
       '30 2 * * *\t/usr/local/bin/backup.sh --full   # not a comment',
       '*/5\t*  * * *  curl -fsS https://example.com/ping > /dev/null 2>&1',
@@ -35,8 +36,9 @@ describe('parseCrontab', () => {
       'ignored: comment',
       'ignored: blank',
       'ignored: variable: commands see the environment of the worker, not this SHELL',
-      'ignored: variable: no mail is sent; look at alerts and dead tasks',
+      'ignored: variable: no mail is sent; look for tasks that are FAILED or DEAD',
       'ignored: variable: commands see the environment of the worker, not this PATH',
+      'ignored: variable: nothing is delayed at random; jitter_seconds moves each by a constant',
       'ignored: comment',
       '30 2 * * * UTC /usr/local/bin/backup.sh --full   # not a comment',
       '*/5 * * * * UTC curl -fsS https://example.com/ping > /dev/null 2>&1',
@@ -107,6 +109,7 @@ describe('parseCrontab', () => {
   })
 
   it('refuses what cron daemons understand in another way', () => {
+    expect(read('0~30 3 * * * a\n~ 3 * * * a')).toEqual(Array(2).fill(expect.stringMatching(/^refused: random times/)))
     expect(read('0 0 */3 * 1-5 a\n0 0 1 * */2 a')).toEqual([
       expect.stringMatching(/^refused: day of month and day of week are both restricted/),
       expect.stringMatching(/^refused: day of month and day of week are both restricted/),
@@ -127,11 +130,6 @@ describe('parseCrontab', () => {
     expect(first[2]).toBe(`${first[0]}-2`)
     const moved = ['@daily new', ...commands.map((command) => `5 4 * * * ${command}`)].join('\n')
     expect(names(moved).slice(1)).toEqual(first)
-  })
-
-  it('names the task type', () => {
-    expect(taken('@daily a')[0]?.taskType).toBe('run_command')
-    expect(taken('@daily a', { taskType: 'shell' })[0]?.taskType).toBe('shell')
   })
 
   it('refuses what is too large', () => {

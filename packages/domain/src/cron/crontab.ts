@@ -9,8 +9,6 @@ import { checkTimeZone, timeZoneFault } from './zone.js'
 export interface CrontabOptions {
   /** IANA name; lines `CRON_TZ=` and `TZ=` set it for what follows. */
   readonly timezone: string
-  /** Of every definition that is made; `run_command` by default. */
-  readonly taskType?: string
   /** Whether it is a system crontab, with the user before the command. */
   readonly hasUser?: boolean
 }
@@ -20,7 +18,6 @@ export interface CrontabEntry {
   /** The command as a name, with a suffix that stays when the schedule changes: reading the file again replaces and adds nothing. */
   readonly name: string
   readonly schedule: Extract<Schedule, { readonly kind: 'cron' }>
-  readonly taskType: string
   readonly payload: CrontabPayload
 }
 
@@ -76,7 +73,7 @@ class CrontabReader {
   #blocked: string | null = null
 
   constructor(options: CrontabOptions) {
-    this.#options = { taskType: 'run_command', hasUser: false, ...options }
+    this.#options = { hasUser: false, ...options }
     checkTimeZone(options.timezone)
     this.#timezone = options.timezone
   }
@@ -88,10 +85,9 @@ class CrontabReader {
     const assignment = readAssignment(trimmed)
     if (assignment !== null) return this.#assign(assignment, line)
     if (this.#blocked !== null) return { refused: this.#blocked }
-    const { taskType, hasUser } = this.#options
-    const entry = readEntry(trimmed, { timezone: this.#timezone, hasUser })
+    const entry = readEntry(trimmed, { timezone: this.#timezone, hasUser: this.#options.hasUser })
     if ('refused' in entry) return entry
-    return { taken: { name: this.#names(entry.payload), schedule: entry.schedule, taskType, payload: entry.payload } }
+    return { taken: { name: this.#names(entry.payload), ...entry } }
   }
 
   #assign({ name, value }: Assignment, line: number): Outcome {
@@ -106,6 +102,8 @@ class CrontabReader {
 }
 
 function ignoredVariable(name: string): string {
-  if (name === 'MAILTO' || name === 'MAILFROM') return 'variable: no mail is sent; look at alerts and dead tasks'
+  if (name === 'MAILTO' || name === 'MAILFROM')
+    return 'variable: no mail is sent; look for tasks that are FAILED or DEAD'
+  if (name === 'RANDOM_DELAY') return 'variable: nothing is delayed at random; jitter_seconds moves each by a constant'
   return `variable: commands see the environment of the worker, not this ${name}`
 }

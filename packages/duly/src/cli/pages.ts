@@ -1,4 +1,5 @@
 import type { Page } from '@duly/sdk'
+import type { Terminal } from './terminal.js'
 
 /** Items that one request asks for at most. */
 export const PAGE = 500
@@ -23,4 +24,12 @@ export async function collectPages<T>(
     if (page.nextCursor === null || items.length >= limit) return { items, nextCursor: page.nextCursor }
     after = page.nextCursor
   }
+}
+
+/**
+ * Says beside a list for people how it goes on, if it does.
+ * @param longer the flags that make it longer
+ */
+export function tellMore(terminal: Terminal, { nextCursor }: Page<unknown>, longer: string): void {
+  if (nextCursor !== null) terminal.err(`There may be more: give ${longer}, or go on with --cursor ${nextCursor}\n`)
 }

@@ -1,10 +1,17 @@
-import type { CronRecord, CronSummary, FiringRecord } from '@duly/sdk'
+import type { CronRecord, CronSummary, FiringRecord, TaskStatus } from '@duly/sdk'
 import { exactJson } from './render.js'
 import { facts, table } from './table.js'
 import { fromNow, zoned } from './zoned.js'
 
+export interface CronSurroundings {
+  readonly fireTimes: readonly Date[]
+  /** How its last task stands; null: it is not known. */
+  readonly lastStatus: TaskStatus | null
+  readonly now: Date
+}
+
 /** A recurring task for a reader: its schedule in words, where it stands, what its tasks are, and when the next ones come. */
-export function renderCron(cron: CronRecord, fireTimes: readonly Date[], now: Date): string {
+export function renderCron(cron: CronRecord, { fireTimes, lastStatus, now }: CronSurroundings): string {
   const told = facts([
     ['name', cron.name],
     ['id', cron.id],
@@ -15,19 +22,40 @@ export function renderCron(cron: CronRecord, fireTimes: readonly Date[], now: Da
     ['time zone', cron.timezone],
     ['starts', cron.startsAt && utc(cron.startsAt)],
     ['ends', cron.endsAt && utc(cron.endsAt)],
-    ['jitter', cron.jitterSeconds === 0 ? null : `below ${cron.jitterSeconds} s`],
+    ['jitter', jitterText(cron)],
     ['rules', `overlap ${cron.overlapPolicy}, misfire ${cron.misfirePolicy} after ${cron.misfireGraceSeconds} s`],
+    ['note', isCaughtUpByHalves(cron) ? HALVES_NOTE : null],
     ['type', cron.taskType],
     ['queue', `${cron.queue} (${cron.priority})`],
+    ['max retries', retriesText(cron)],
+    ['time limit', `${cron.timeoutSeconds} s an attempt`],
+    ['expires', cron.expiresAt && utc(cron.expiresAt)],
+    ['result', cron.resultTtlSeconds === null ? null : `kept for ${cron.resultTtlSeconds} s`],
+    ['concurrency key', cron.concurrencyKey],
     ['tags', cron.tags.join(', ')],
     ['metadata', cron.metadata && exactJson(cron, 'metadata')],
     ['payload', exactJson(cron, 'payload')],
     ['fired', `${cron.fired} (${cron.skipped} skipped)`],
     ['last', cron.lastFiredAt && `${utc(cron.lastFiredAt)}, ${fromNow(cron.lastFiredAt, now)}: ${cron.lastTaskId}`],
+    ['last task', lastStatus],
   ])
   if (cron.status !== 'ACTIVE') return told
   return `${told}\n${renderFireTimes(fireTimes, cron.timezone, now)}`
 }
+
+function jitterText({ jitterSeconds, jitterOffsetSeconds }: CronRecord): string | null {
+  return jitterSeconds === 0 ? null : `below ${jitterSeconds} s: fires ${jitterOffsetSeconds} s after each time`
+}
+
+function retriesText({ maxRetries, retryBackoff, retryDelaySeconds, retryMaxDelaySeconds }: CronRecord): string {
+  return maxRetries === 0 ? '0' : `${maxRetries} (${retryBackoff}, ${retryDelaySeconds} s to ${retryMaxDelaySeconds} s)`
+}
+
+/** The first of those that are made up for is unfinished when the next ones are judged. */
+const isCaughtUpByHalves = ({ overlapPolicy, misfirePolicy }: CronRecord): boolean =>
+  overlapPolicy === 'skip' && misfirePolicy === 'fire_all'
+
+const HALVES_NOTE = 'overlap skip makes one task of all that were missed at a time; --overlap queue makes all'
 
 /** Fire times in the schedule's zone, in UTC and from now, a line each. */
 export function renderFireTimes(fireTimes: readonly Date[], timezone: string, now: Date): string {

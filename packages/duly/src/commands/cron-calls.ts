@@ -1,6 +1,6 @@
 import type { CronFilters, CronRecord, Duly } from '@duly/sdk'
 import { type Command, Option } from 'commander'
-import { collectPages } from '../cli/pages.js'
+import { collectPages, tellMore } from '../cli/pages.js'
 import { renderCrons, renderFireTimes, renderFirings } from '../cli/render-cron.js'
 import { wholeNumber } from '../cli/seconds.js'
 import { findCron } from '../run/find-cron.js'
@@ -50,8 +50,7 @@ function list(context: Context): Command {
         }),
       )
       printList(context, flags, page, (crons) => renderCrons(crons, new Date()))
-      if (page.nextCursor === null || json) return
-      context.terminal.err(`There may be more: give --limit or --all, or go on with --cursor ${page.nextCursor}\n`)
+      if (!json) tellMore(context.terminal, page, '--limit or --all')
     })
 }
 
@@ -110,6 +109,7 @@ function firings(context: Context): Command {
         const { limit, cursor } = flags
         const page = await collectPages((request) => duly.cron.firings(id, request), { limit, cursor })
         printList(context, flags, page, renderFirings)
+        if (!flags.json) tellMore(context.terminal, page, '--limit')
       }),
     )
 }

@@ -1,4 +1,12 @@
-import type { CronEdit, CronOptions, CronRecord, CronRules, CronTiming, Duly } from '@duly/sdk'
+import {
+  type CronEdit,
+  type CronOptions,
+  type CronRecord,
+  type CronRules,
+  type CronTiming,
+  type Duly,
+  DulyApiError,
+} from '@duly/sdk'
 import type { Command } from 'commander'
 import { CliError } from '../cli/cli-error.js'
 import { renderCron } from '../cli/render-cron.js'
@@ -11,15 +19,19 @@ import { type ClientOptions, type Context, clientCommand, print, withClient } fr
 /** Fire times that are shown beside a definition. */
 const SHOWN = 5
 
-interface ScheduleFlags {
-  readonly every?: number
-  readonly timezone?: string
+/** The flags of the rules of a definition. */
+export interface RuleFlags {
   readonly overlap?: NonNullable<CronRules['overlap']>
   readonly misfire?: NonNullable<CronRules['misfire']>
   readonly misfireGrace?: number
   readonly startsAt?: string
   readonly endsAt?: string
   readonly jitter?: number
+}
+
+interface ScheduleFlags extends RuleFlags {
+  readonly every?: number
+  readonly timezone?: string
 }
 
 interface CreateFlags extends ClientOptions, ScheduleFlags, TaskFlags {
@@ -42,15 +54,22 @@ export function withTiming(command: Command): Command {
     .option('--timezone <zone>', 'IANA time zone of the expression, e.g. Europe/Paris (default: UTC)')
 }
 
-function withSchedule(command: Command): Command {
-  return withTiming(command)
+/** The flags of what happens to firings, and from when to when there are any. */
+export function withRules(command: Command): Command {
+  return command
     .option('--overlap <policy>', 'while an earlier task of it runs: skip, queue or cancel_running', policy)
     .option('--misfire <policy>', 'of times missed by more than the grace: fire_once, skip or fire_all', policy)
     .option('--misfire-grace <duration>', 'how late is not missed yet', duration('--misfire-grace'))
     .option('--starts-at <instant>', 'nothing fires before this')
     .option('--ends-at <instant>', 'nothing fires after this')
     .option('--jitter <duration>', 'move it by a constant below this, its own', duration('--jitter'))
-    .option('--payload <json>', "its tasks' payload: JSON, @file, or - for standard input")
+}
+
+function withSchedule(command: Command): Command {
+  return withRules(withTiming(command)).option(
+    '--payload <json>',
+    "its tasks' payload: JSON, @file, or - for standard input",
+  )
 }
 
 /**
@@ -69,7 +88,8 @@ export function timingOf(expression: string | undefined, { every, timezone }: Sc
 /** Of "none" an edit makes no bound at all. */
 const bound = (text: string): string | null => (text === 'none' ? null : text)
 
-function rulesOf({ overlap, misfire, misfireGrace, startsAt, endsAt, jitter }: ScheduleFlags): CronRules {
+/** What the user wrote of the rules. */
+export function rulesOf({ overlap, misfire, misfireGrace, startsAt, endsAt, jitter }: RuleFlags): CronRules {
   return {
     ...(overlap === undefined ? {} : { overlap }),
     ...(misfire === undefined ? {} : { misfire }),
@@ -82,9 +102,23 @@ function rulesOf({ overlap, misfire, misfireGrace, startsAt, endsAt, jitter }: S
 
 /** Prints a definition, for a reader with its next fire times. */
 export async function showCron(context: Context, options: ClientOptions, found: FoundCron): Promise<void> {
-  const { duly, cron } = found
-  const next = options.json || cron.status !== 'ACTIVE' ? [] : await duly.cron.fireTimes(cron.id, SHOWN)
-  print(context, options, cron, () => renderCron(cron, next, new Date()))
+  const { cron } = found
+  const around = options.json ? { fireTimes: [], lastStatus: null } : await lookAround(found)
+  print(context, options, cron, () => renderCron(cron, { ...around, now: new Date() }))
+}
+
+/** What comes next, and how the last task stands; null: there was none, or its record is gone. */
+async function lookAround({ duly, cron }: FoundCron) {
+  const [fireTimes, last] = await Promise.all([
+    cron.status === 'ACTIVE' ? duly.cron.fireTimes(cron.id, SHOWN) : [],
+    cron.lastTaskId === null ? null : duly.tasks.get(cron.lastTaskId).catch(nullIfGone),
+  ])
+  return { fireTimes, lastStatus: last?.status ?? null }
+}
+
+function nullIfGone(error: unknown): null {
+  if (error instanceof DulyApiError && error.code === 'not_found') return null
+  throw error
 }
 
 export interface FoundCron {

@@ -5,18 +5,17 @@ import { exitCode } from '../cli/exit-codes.js'
 import { readInputFile } from '../cli/json-input.js'
 import { utc } from '../cli/render-cron.js'
 import { table } from '../cli/table.js'
-import { readObject } from '../cli/task-flags.js'
+import { cronTaskFields, toBatchItem } from '../cli/task-fields.js'
+import { type TaskFlags, taskFromFlags, withFields } from '../cli/task-flags.js'
 import type { Terminal } from '../cli/terminal.js'
 import { fromNow } from '../cli/zoned.js'
 import { type ClientOptions, type Context, clientCommand, print, withClient } from './command.js'
+import { type RuleFlags, rulesOf, withRules } from './cron-define.js'
 
-interface ImportFlags extends ClientOptions {
+interface ImportFlags extends ClientOptions, RuleFlags, TaskFlags {
   readonly taskType?: string
   readonly namePrefix?: string
   readonly timezone?: string
-  readonly queue?: string
-  readonly tenant?: string
-  readonly metadata?: string
   readonly system?: true
   readonly paused?: true
   readonly dryRun?: true
@@ -24,40 +23,43 @@ interface ImportFlags extends ClientOptions {
 
 const EXAMPLE = [
   'crontab -l | duly cron import - --name-prefix web-1/ --timezone Europe/Paris --dry-run',
-  'duly cron import /etc/crontab --system --task-type run_command',
+  'duly cron import /etc/crontab --system --max-retries 0 --timeout 6h --overlap queue',
 ].join('\n')
 
 /** `duly cron import`. */
 export function cronImport(context: Context): Command {
-  return clientCommand('import', 'make recurring tasks of the lines of a crontab; twice is as once', EXAMPLE)
+  const load = clientCommand('import', 'make recurring tasks of the lines of a crontab; twice is as once', EXAMPLE)
     .argument('<file>', 'the crontab, or - for standard input')
     .option('--dry-run', 'say what would be taken, and store nothing')
     .option('--task-type <name>', 'of every task; its payload is {"command": …} (default: "run_command")')
     .option('--timezone <zone>', 'IANA time zone, where no CRON_TZ line says another (default: UTC)')
     .option('--system', 'a system crontab: a user stands before each command')
     .option('--name-prefix <text>', 'before each name, which is made of the command, e.g. web-1/')
-    .option('--queue <name>', 'queue of the tasks (default: "default")')
-    .option('--tenant <id>', 'tenant (metadata.tenant_id)')
-    .option('--metadata <json>', 'strings, numbers and booleans by name')
     .option('--paused', 'fire nothing of them until they are resumed')
-    .action(async (file: string, flags: ImportFlags) => {
-      const { terminal } = context
-      const text = file === '-' ? await terminal.readStdin() : await readInputFile('<file>', file)
-      const options = await optionsOf(flags, terminal)
-      await withClient(flags, async (duly) => {
-        const imported = await duly.cron.import(text, options)
-        const next = flags.json ? new Map() : await nextOf(duly, { text, options, imported })
-        if (imported.refused > 0) context.setExit(exitCode('partly'))
-        print(context, flags, imported, () => renderImport(imported, next))
-      })
+    .option('--tenant <id>', 'tenant (metadata.tenant_id)')
+  return withFields(withRules(load), cronTaskFields).action(async (file: string, flags: ImportFlags) => {
+    const { terminal } = context
+    const text = file === '-' ? await terminal.readStdin() : await readInputFile('<file>', file)
+    const options = await optionsOf(flags, terminal)
+    await withClient(flags, async (duly) => {
+      const imported = await duly.cron.import(text, options)
+      const next = flags.json ? new Map() : await nextOf(duly, { text, options, imported })
+      if (imported.refused > 0) context.setExit(exitCode('partly'))
+      print(context, flags, imported, () => renderImport(imported, next))
     })
+  })
 }
 
 async function optionsOf(flags: ImportFlags, terminal: Terminal): Promise<ImportOptions> {
-  const { json: _json, url: _url, apiKey: _key, system, paused, metadata, ...named } = flags
+  const { taskType, namePrefix, timezone, dryRun, system, paused } = flags
+  const { options } = toBatchItem(await taskFromFlags(cronTaskFields, flags, terminal))
   return {
-    ...named,
-    ...(metadata === undefined ? {} : { metadata: await readObject('--metadata', metadata, terminal) }),
+    ...options,
+    ...rulesOf(flags),
+    ...(taskType === undefined ? {} : { taskType }),
+    ...(namePrefix === undefined ? {} : { namePrefix }),
+    ...(timezone === undefined ? {} : { timezone }),
+    ...(dryRun ? { dryRun } : {}),
     ...(system ? { hasUser: true } : {}),
     ...(paused ? { enabled: false } : {}),
   }
@@ -97,7 +99,13 @@ const isTold = ({ result, message }: ImportedLine): boolean =>
 function renderImport({ lines, imported, refused }: ImportedCrontab, next: ReadonlyMap<number, string>): string {
   const rows = lines
     .filter(isTold)
-    .map(({ line, result, name, message, text }) => [line, result, name, next.get(line), message ?? text])
+    .map(({ line, result, name, message, text }) => [
+      line,
+      result,
+      name,
+      next.get(line),
+      message ?? text.replaceAll('\t', ' '),
+    ])
   const counts = ['created', 'replaced', 'unchanged', 'would_import']
     .map((result) => [lines.filter((line) => line.result === result).length, result] as const)
     .filter(([count]) => count > 0)

@@ -25,7 +25,7 @@ describe('duly cron create', () => {
   it('prints the schedule in words and the next five fire times, in its zone and in UTC', async () => {
     const { code, out } = await cron('create', 'report', 'mail', '0 9 * * 1-5', '--timezone', 'America/New_York')
     expect(code).toBe(0)
-    expect(out).toContain('schedule    At 09:00, Monday to Friday, in America/New_York.\n')
+    expect(out).toMatch(/\nschedule +At 09:00, Monday to Friday, in America\/New_York\.\n/)
     expect(out).toMatch(/\nAMERICA\/NEW_YORK +UTC +WHEN\n/)
     expect(out.match(ZONED)).toHaveLength(5)
   })
@@ -100,8 +100,14 @@ describe('a recurring task', () => {
     const { task_id: task } = await json('trigger', 'one')
     expect((await cron('firings', 'one')).out).toMatch(new RegExp(` {2}triggered {2}${task}\n`))
     expect((await cron('get', 'one')).out).toMatch(new RegExp(`\nlast +.*: ${task}\n`))
+    await json('trigger', 'one')
+    const { out, err } = await cron('firings', 'one', '--limit', '1')
+    const [, cursor = ''] = /^There may be more: give --limit, or go on with --cursor (\S+)\n$/.exec(err) ?? []
+    const rest = await cron('firings', 'one', '--cursor', cursor)
+    expect([out, rest.out].map((text) => text.split('\n').length)).toEqual([3, 3])
+    expect(rest).toMatchObject({ err: '', out: expect.stringContaining(task) })
     expect((await json('fire-times', 'one', '--count', '3')).fire_times).toHaveLength(3)
-    expect((await cron('delete', 'one')).out).toMatch(/^one \(cron-\w+\) deleted.* The task that it made stays/)
+    expect((await cron('delete', 'one')).out).toMatch(/^one \(cron-\w+\) deleted.* The 2 tasks that it made stay/)
     expect((await cron('get', 'one')).code).toBe(4)
     expect((await cron('get', id)).code).toBe(4)
     expect((await cli(['task', 'get', task, ...at])).code).toBe(0)
@@ -115,6 +121,32 @@ describe('a recurring task', () => {
     })
     expect(await json('pause', 'shared', '--tenant', 'b')).toMatchObject({ tenant_id: 'b', status: 'PAUSED' })
     expect(await json('get', 'shared', '--tenant', 'a')).toMatchObject({ tenant_id: 'a', status: 'ACTIVE' })
+  })
+
+  it('is shown with all that it has, with its share of the jitter and how its last task stands', async () => {
+    const task = ['--max-retries', '2', '--retry-backoff', 'fixed', '--timeout', '90', '--result-ttl', '1h']
+    const rules = ['--jitter', '30m', '--misfire', 'fire_all', '--expires-at', '2100-01-01T00:00:00Z']
+    const { out } = await cron('create', 'full', 'mail', '@daily', ...task, ...rules, '--concurrency-key', 'k')
+    const { jitter_offset_seconds: offset } = await json('get', 'full')
+    expect(offset).toBeGreaterThanOrEqual(0)
+    expect(offset).toBeLessThanOrEqual(1_800)
+    expect(out.split('\n').map((line) => line.split(/ {2,}/))).toEqual(
+      expect.arrayContaining([
+        ['jitter', `below 1800 s: fires ${offset} s after each time`],
+        ['note', expect.stringContaining('--overlap queue makes all')],
+        ['max retries', '2 (fixed, 60 s to 3600 s)'],
+        ['time limit', '90 s an attempt'],
+        ['expires', '2100-01-01T00:00:00Z'],
+        ['result', 'kept for 3600 s'],
+        ['concurrency key', 'k'],
+      ]),
+    )
+    expect(out).not.toContain('last task')
+    await cron('trigger', 'full')
+    expect((await cron('get', 'full')).out).toMatch(/\nlast task +PENDING\n/)
+    const queued = (await cron('update', 'full', '--overlap', 'queue', '--max-retries', '0', '--jitter', '0')).out
+    expect(queued).toMatch(/\nmax retries +0\n/)
+    expect(queued).not.toMatch(/\n(?:note|jitter) /)
   })
 
   it('stands in a list, with its schedule and when it comes', async () => {
@@ -195,6 +227,18 @@ describe('duly cron import', () => {
     expect((await load('job/', '--task-type', 'shell', '--tenant', 'acme', '--metadata', '{"m":1.0}')).out).toMatch(
       / {2}PAUSED /,
     )
+  })
+
+  it('gives all lines the same rules and fields, and shows a tab as a blank', async () => {
+    const rules = ['--overlap', 'queue', '--jitter', '10m', '--max-retries', '0', '--timeout', '6h', '--queue', 'ops']
+    const tabbed = { readStdin: async () => '17 *\t* * *\t/usr/bin/hourly\n' }
+    const { out } = await cli(['cron', 'import', '-', '--name-prefix', 'ops/', ...rules, ...at], tabbed)
+    expect(out).toMatch(/ {2}17 \* \* \* \* \/usr\/bin\/hourly\n/)
+    const [made] = (await json('list', '--name-prefix', 'ops/')).items
+    expect(made).toMatchObject({
+      ...{ overlap_policy: 'queue', jitter_seconds: 600, max_retries: 0, timeout_seconds: 21_600, queue: 'ops' },
+      ...{ task_type: 'run_command', cron_expression: '17 * * * *' },
+    })
   })
 
   it('of a file without a wrong line ends with 0, and prints as JSON what the API answers', async () => {

@@ -2,7 +2,7 @@ import type { Duly, TaskEdit, TaskFilters } from '@duly/sdk'
 import { type Command, Option } from 'commander'
 import { CliError } from '../cli/cli-error.js'
 import { readJson } from '../cli/json-input.js'
-import { collectPages, PAGE, type PageRequest } from '../cli/pages.js'
+import { collectPages, PAGE, type PageRequest, tellMore } from '../cli/pages.js'
 import { renderRuns, renderTask, renderTasks } from '../cli/render.js'
 import { parseSeconds, wholeNumber } from '../cli/seconds.js'
 import { type ClientOptions, type Context, clientCommand, jsonOf, print, printList, withClient } from './command.js'
@@ -47,8 +47,7 @@ async function list(context: Context, duly: Duly, flags: ListFlags): Promise<voi
   const fetch = (request: PageRequest) => duly.tasks.list(filters, request)
   const page = await collectPages(fetch, { cursor, limit: all ? Number.POSITIVE_INFINITY : limit })
   printList(context, flags, page, renderTasks)
-  if (page.nextCursor === null || json) return
-  context.terminal.err(`There may be more: give --limit or --all, or go on with --cursor ${page.nextCursor}\n`)
+  if (!json) tellMore(context.terminal, page, '--limit or --all')
 }
 
 interface ListRequest {

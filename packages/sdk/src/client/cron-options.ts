@@ -2,9 +2,7 @@ import { checkRetry } from '../define-task.js'
 import { type Duration, toSeconds } from '../duration.js'
 import { checkOptions, namesOf, type OptionNames } from '../known-options.js'
 import type { CronStatus, MisfirePolicy, OverlapPolicy } from './cron-records.js'
-import type { RawJson } from './raw-json.js'
-import type { Metadata } from './records.js'
-import { metadataOf, type SubmitOptions, taskOptionNames, type WireSubmission } from './submission.js'
+import { type SubmitOptions, taskOptionNames, toSubmission, type WireSubmission } from './submission.js'
 
 /** When: a cron expression or an interval, one of them. */
 export type CronTiming =
@@ -50,18 +48,16 @@ export interface CronFilters {
   readonly namePrefix?: string
 }
 
-export interface ImportOptions {
+/** Of an import: the rules, and the options of the tasks, of all its lines. */
+export interface ImportOptions extends CronRules, CronTaskOptions {
   /** Of every task, whose payload is `{ command, stdin?, user? }`; `run_command` unless given. */
   readonly taskType?: string
   /** Names are this and one made of the command, so that an import can be repeated. */
   readonly namePrefix?: string
   /** A system crontab, with the user before the command. */
   readonly hasUser?: boolean
+  /** Where no `CRON_TZ` line says another. */
   readonly timezone?: string
-  readonly queue?: string
-  readonly tenant?: string
-  readonly metadata?: Metadata | RawJson
-  readonly enabled?: boolean
   /** Judge only, store nothing. */
   readonly dryRun?: boolean
 }
@@ -82,12 +78,22 @@ const definitionNames: OptionNames = {
   },
 }
 
+const timingNames: OptionNames = {
+  names: namesOf<Pick<CronTiming, 'cron' | 'every' | 'timezone'>>({ cron: true, every: true, timezone: true }),
+  elsewhere: definitionNames.elsewhere ?? {},
+}
+
 const editNames: OptionNames = { ...definitionNames, names: ['taskType', ...definitionNames.names] }
 
 /** @throws TypeError for an option that no definition has */
 export function checkDefinition(call: 'cron.create' | 'cron.upsert', definition: CronOptions): void {
   checkOptions(call, definition, definitionNames)
   checkRetry(call, definition.retry)
+}
+
+/** @throws TypeError for an option that no schedule has */
+export function checkTiming(timing: CronTiming): void {
+  checkOptions('cron.preview', timing, timingNames)
 }
 
 /** @throws TypeError for an option that no change has */
@@ -135,25 +141,27 @@ export function cronQuery(filters: CronFilters): URLSearchParams {
 }
 
 const importNames: OptionNames = {
-  names: namesOf<ImportOptions>({
-    ...{ taskType: true, namePrefix: true, hasUser: true, timezone: true, queue: true, tenant: true },
-    ...{ metadata: true, enabled: true, dryRun: true },
-  }),
+  names: [
+    ...namesOf<Omit<ImportOptions, keyof CronRules | keyof CronTaskOptions>>({
+      ...{ taskType: true, namePrefix: true, hasUser: true, timezone: true, dryRun: true },
+    }),
+    ...definitionNames.names.filter((name) => !['cron', 'every', 'timezone', 'payload'].includes(name)),
+  ],
+  elsewhere: definitionNames.elsewhere ?? {},
 }
 
 /** The body of an import. */
-export function importToWire(crontab: string, options: ImportOptions): WireSubmission {
+export async function importToWire(crontab: string, options: ImportOptions): Promise<WireSubmission> {
   checkOptions('cron.import', options, importNames)
+  checkRetry('cron.import', options.retry)
   return {
     crontab,
-    task_type: options.taskType,
     name_prefix: options.namePrefix,
     has_user: options.hasUser,
-    timezone: options.timezone,
-    queue: options.queue,
-    metadata: metadataOf(options),
-    enabled: options.enabled,
     dry_run: options.dryRun,
+    ...timingToWire(options),
+    ...(await toSubmission('', undefined, options)),
+    task_type: options.taskType,
   }
 }
 

@@ -26,7 +26,7 @@ export interface CronSummary {
   readonly lastTaskId: string | null
   /** Tasks made so far. */
   readonly fired: number
-  /** Firings that made none, by overlap or misfire policy. */
+  /** Firings that made none, by overlap or misfire policy; what was missed at a time counts as one. */
   readonly skipped: number
   /** Why it could not be evaluated; null: it could. */
   readonly error: string | null
@@ -36,6 +36,8 @@ export interface CronSummary {
   readonly startsAt: Date | null
   readonly endsAt: Date | null
   readonly jitterSeconds: number
+  /** How long after each fire time it fires: its own share of the jitter. */
+  readonly jitterOffsetSeconds: number
   readonly createdAt: Date
   readonly updatedAt: Date
   readonly taskType: string

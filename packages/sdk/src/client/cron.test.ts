@@ -112,6 +112,16 @@ it('imports a crontab', async () => {
   expect(server.calls[0]?.body).toEqual({ crontab: '# none', name_prefix: 'web/', dry_run: true })
 })
 
+it('imports with rules and options for all lines', async () => {
+  const { duly, server } = await clientOf(() => ({ body: { lines: [], imported: 0, refused: 0 } }))
+  const rules = { overlap: 'queue', jitter: '5m', enabled: false } as const
+  await duly.cron.import('', { taskType: 'sh', timeout: '2h', retry: { limit: 0 }, tags: ['cron'], ...rules })
+  expect(server.calls[0]?.body).toEqual({
+    ...{ crontab: '', task_type: 'sh', timeout_seconds: 7_200, max_retries: 0, tags: ['cron'] },
+    ...{ overlap_policy: 'queue', jitter_seconds: 300, enabled: false },
+  })
+})
+
 it('imports with metadata as it is written, and the tenant among it', async () => {
   const { duly, server } = await clientOf(() => ({ body: { lines: [], imported: 0, refused: 0 } }))
   await duly.cron.import('', { metadata: rawJson('{"n":1.0}'), tenant: 'acme' })

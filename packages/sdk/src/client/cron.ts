@@ -6,6 +6,7 @@ import {
   type CronTiming,
   checkDefinition,
   checkEdit,
+  checkTiming,
   cronQuery,
   type ImportOptions,
   importToWire,
@@ -161,6 +162,7 @@ export class Cron {
     timing: CronTiming,
     options: { readonly after?: Date | string; readonly count?: number } = {},
   ): Promise<SchedulePreview> {
+    checkTiming(timing)
     const body = JSON.stringify({ ...timingToWire(timing), after: instant(options.after), count: options.count })
     const answer = await this.#http.call({ method: 'POST', path: '/cron-tasks/preview', body, repeatable: true })
     return keepRaw(fromWire(answer.body) as SchedulePreview, () => rawJson(answer.text))
@@ -168,7 +170,7 @@ export class Cron {
 
   /** Takes a crontab line by line: the same import again changes nothing. */
   async import(crontab: string, options: ImportOptions = {}): Promise<ImportedCrontab> {
-    const body = encodeSubmission(importToWire(crontab, options))
+    const body = encodeSubmission(await importToWire(crontab, options))
     const answer = await this.#http.call({ method: 'POST', path: '/cron-tasks/import', body, repeatable: true })
     return keepRaw(fromWire(answer.body) as ImportedCrontab, () => rawJson(answer.text))
   }

@@ -14,13 +14,12 @@ import type {
   CronSchedule,
   CronTemplate,
   CrontabImport,
-  JsonText,
   NewTask,
   PreviewRequest,
 } from '../model.js'
 import { parseInstant } from './instant.js'
 import type { Captures } from './json-captures.js'
-import { defaultQueue, tenantOf, toNewTask } from './to-new-task.js'
+import { toNewTask } from './to-new-task.js'
 
 const defaultTimezone = 'UTC'
 const defaultCrontabType = 'run_command'
@@ -34,14 +33,17 @@ const map = <T, R>(value: T | undefined, read: (value: T) => R): R | undefined =
 
 type Definition = Omit<CronPut, 'enabled' | 'name'>
 
+/** What a definition has beside its parsed fields: texts as the client wrote them, and what the caller's key is bound to. */
+interface Origin {
+  readonly captures: Captures
+  readonly tenant: TenantScope
+}
+
 /**
  * A definition with the defaults applied: those of a task are the ones of a submission.
  * @throws DulyError `forbidden` when a bound key names another tenant
  */
-export function toDefinition(
-  body: CreateCronTaskBody | PutCronTaskBody,
-  { captures, tenant }: { readonly captures: Captures; readonly tenant: TenantScope },
-): Definition {
+export function toDefinition(body: CreateCronTaskBody | PutCronTaskBody, { captures, tenant }: Origin): Definition {
   const texts = { payload: captures.text('payload'), metadata: captures.text('metadata') }
   const task = toNewTask(body, { ...texts, request: '', idempotencyKey: undefined, traceparent: null, tenant })
   return {
@@ -151,18 +153,13 @@ export function toPreview(body: PreviewScheduleBody): PreviewRequest {
 export const fireTimesCount = (count: number | undefined): number => count ?? defaultFireTimes
 
 /** @throws DulyError `forbidden` when a bound key names another tenant */
-export function toImport(body: ImportCrontabBody, metadata: JsonText | undefined, tenant: TenantScope): CrontabImport {
+export function toImport(body: ImportCrontabBody, origin: Origin): CrontabImport {
+  const definition = toDefinition({ ...body, task_type: body.task_type ?? defaultCrontabType }, origin)
   return {
     crontab: body.crontab,
-    taskType: body.task_type ?? defaultCrontabType,
     namePrefix: body.name_prefix ?? '',
     hasUser: body.has_user ?? false,
-    timezone: body.timezone ?? defaultTimezone,
-    enabled: body.enabled ?? null,
     dryRun: body.dry_run ?? false,
-    tenant: tenantOf(body, tenant),
-    boundTo: tenant,
-    queue: body.queue ?? defaultQueue,
-    metadata: metadata ?? null,
+    common: { ...definition, enabled: body.enabled ?? null },
   }
 }

@@ -1,4 +1,4 @@
-import { encodeId, priorityName } from '@duly/domain'
+import { encodeId, jitterOf, priorityName } from '@duly/domain'
 import type { CronRecord, CronSummary, FiringRecord, ImportedLine } from '../model.js'
 import { instant, raw, toSeconds, type WritableObject, writeJson } from './write-json.js'
 
@@ -31,6 +31,7 @@ function scheduleOf(cron: CronSummary): WritableObject {
     starts_at: instant(cron.startsAtMs),
     ends_at: instant(cron.endsAtMs),
     jitter_seconds: toSeconds(cron.jitterMs),
+    jitter_offset_seconds: toSeconds(jitterOf(cron.id, cron.jitterMs)),
   }
 }
 

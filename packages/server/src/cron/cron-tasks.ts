@@ -182,6 +182,8 @@ export class CronTasks {
     const anchorAtMs = anchorOf(definition, nowMs)
     const nextFireAtMs = nextAfter({ ...definition, anchorAtMs }, nowMs)
     if (nextFireAtMs === null) throw impossible(endsAtMs === null ? 'cron_expression' : 'ends_at', nothingComes)
+    const { expiresAtMs } = definition.template
+    if (expiresAtMs !== null && expiresAtMs <= nextFireAtMs) throw impossible('expires_at', allExpired)
     return { ...definition, id, anchorAtMs, nextFireAtMs, wakeAtMs: wakeAt(id, jitterMs, nextFireAtMs) }
   }
 
@@ -220,6 +222,7 @@ function onlyIfTaken(error: unknown): null {
   throw error
 }
 
+const allExpired = 'is not after its first fire time: every task of it would be cancelled at once'
 const nothingComes = 'is before any fire time that would come: nothing would ever fire'
 
 function impossible(path: string, message: string): DulyError {

@@ -1,4 +1,4 @@
-import { type CrontabEntry, type CrontabLine, DulyError, defaultRetryPolicy, isName, parseCrontab } from '@duly/domain'
+import { type CrontabLine, DulyError, isName, parseCrontab } from '@duly/domain'
 import type { CronDefinition, CronPut, CrontabImport, ImportedLine, PutResult } from '../model.js'
 
 export interface ImportSteps {
@@ -9,7 +9,6 @@ export interface ImportSteps {
 
 /** Lines that are stored at the same time: fewer than there are connections for it. */
 const width = 3
-const timeoutMs = 300_000
 
 /**
  * Takes a crontab line by line. Names come from the commands, so that the same crontab again, or one with other times, replaces what
@@ -17,8 +16,8 @@ const timeoutMs = 300_000
  * @throws DulyError `too_large`, `invalid_request` (its time zone), and `store_unavailable` when the store goes away meanwhile
  */
 export async function importCrontab(request: CrontabImport, steps: ImportSteps): Promise<readonly ImportedLine[]> {
-  const { crontab, timezone, taskType, hasUser } = request
-  const lines = parseCrontab(crontab, { timezone, taskType, hasUser })
+  const { crontab, hasUser, common } = request
+  const lines = parseCrontab(crontab, { timezone: common.timezone, hasUser })
   const results: ImportedLine[] = []
   for (let from = 0; from < lines.length; from += width) {
     const some = lines.slice(from, from + width)
@@ -33,7 +32,10 @@ async function importLine(line: CrontabLine, request: CrontabImport, steps: Impo
   if ('refused' in line) return { ...base, result: 'refused', message: line.refused }
   const name = `${request.namePrefix}${line.taken.name}`
   if (!isName(name)) return { ...base, result: 'refused', name, message: 'its name, with the prefix, is too long' }
-  const definition = definitionOf(line.taken, { ...request, name })
+  const { schedule, payload } = line.taken
+  const template = { ...request.common.template, payload: JSON.stringify(payload) }
+  const { expression, timezone } = schedule
+  const definition: CronPut = { ...request.common, name, expression, timezone, template }
   try {
     if (request.dryRun) {
       steps.judge({ ...definition, enabled: true })
@@ -44,23 +46,5 @@ async function importLine(line: CrontabLine, request: CrontabImport, steps: Impo
   } catch (error) {
     if (!(error instanceof DulyError) || error.status >= 500) throw error
     return { ...base, result: 'refused', name, message: error.message }
-  }
-}
-
-function definitionOf(
-  { schedule, payload }: CrontabEntry,
-  request: CrontabImport & { readonly name: string },
-): CronPut {
-  const { tenant, boundTo, name, enabled, taskType, queue, metadata } = request
-  const { expression, timezone } = schedule
-  const { maxRetries, backoff, jitter, delayMs, maxDelayMs } = defaultRetryPolicy
-  return {
-    ...{ tenant, boundTo, name, enabled, expression, everyMs: null, timezone },
-    ...{ overlap: 'skip', misfire: 'fire_once', graceMs: 60_000, startsAtMs: null, endsAtMs: null, jitterMs: 0 },
-    template: {
-      ...{ taskType, queue, metadata, payload: JSON.stringify(payload), priority: 2, tags: [] },
-      ...{ expiresAtMs: null, resultTtlMs: null, concurrencyKey: null, timeoutMs },
-      ...{ maxRetries, backoff, jitter, retryDelayMs: delayMs, retryMaxDelayMs: maxDelayMs },
-    },
   }
 }

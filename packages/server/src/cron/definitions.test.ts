@@ -240,23 +240,36 @@ test('lists are filtered, paged, and of one tenant', async () => {
 })
 
 test('a crontab is taken line by line, and the same one again changes nothing', async () => {
-  const request = {
-    ...{ crontab: 'MAILTO=me\n# nightly\n0 3 * * * backup --all\nnonsense\n', taskType: 'run', namePrefix: 'web/' },
-    ...{
-      hasUser: false,
-      timezone: 'UTC',
-      enabled: null,
-      tenant: 'acme',
-      boundTo: null,
-      queue: 'default',
-      metadata: null,
-    },
-  }
+  const { name: _, ...common } = { ...definition({ overlap: 'queue' }), tenant: 'acme', enabled: null }
+  const crontab = 'MAILTO=me\n# nightly\n0 3 * * * backup --all\nCRON_TZ=Asia/Tokyo\n@daily report\nnonsense\n'
+  const request = { crontab, common, namePrefix: 'web/', hasUser: false }
   const judged = await one.cron.import({ ...request, dryRun: true })
-  expect(judged.map(({ result }) => result)).toEqual(['ignored', 'ignored', 'would_import', 'refused'])
-  const results = async () => (await one.cron.import({ ...request, dryRun: false })).map(({ result }) => result)
-  expect(await results()).toEqual(['ignored', 'ignored', 'created', 'refused'])
-  expect(await results()).toEqual(['ignored', 'ignored', 'unchanged', 'refused'])
+  const all = (taken: string) => ['ignored', 'ignored', taken, 'ignored', taken, 'refused']
+  expect(judged.map(({ result }) => result)).toEqual(all('would_import'))
+  const lines = async (more = {}) => one.cron.import({ ...request, ...more, dryRun: false })
+  const results = async (more = {}) => (await lines(more)).map(({ result }) => result)
+  expect(await results()).toEqual(all('created'))
+  expect(await results()).toEqual(all('unchanged'))
+  expect(await results({ common: { ...common, graceMs: 1 } })).toEqual(all('replaced'))
+  const [backup, report] = (await lines()).flatMap(({ id }) => (id === null ? [] : [id]))
+  const shared = { tenant: 'acme', overlap: 'queue', graceMs: common.graceMs, enabled: true }
+  expect(await one.cron.get(backup ?? '', null)).toMatchObject({ ...shared, expression: '0 3 * * *', timezone: 'UTC' })
+  expect(await one.cron.get(report ?? '', null)).toMatchObject({
+    ...{ ...shared, expression: '@daily', timezone: 'Asia/Tokyo' },
+    template: { ...common.template, payload: '{"command":"report"}' },
+  })
+})
+
+test('tasks that would all be expired are refused where a schedule is set', async () => {
+  const { template, ...others } = definition({})
+  const nowMs = Math.floor(one.clock.nowMs())
+  const past = { ...template, expiresAtMs: nowMs - 1 }
+  await expect(one.cron.create({ ...others, template: past })).rejects.toMatchObject({
+    code: 'unprocessable',
+    errors: [{ path: 'expires_at', message: expect.stringContaining('every task of it would be cancelled') }],
+  })
+  const later = { ...template, expiresAtMs: nowMs + 48 * hour }
+  expect((await one.cron.create({ ...others, template: later })).template).toMatchObject(later)
 })
 
 test('an idle duty sends one statement in five seconds, and sleeps until what comes', async () => {

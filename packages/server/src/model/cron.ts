@@ -1,5 +1,5 @@
 import type { CronStatus, FiringOutcome, MisfirePolicy, OverlapPolicy, TenantScope, Uuid } from '@duly/domain'
-import type { JsonText, NewTask } from './tasks.js'
+import type { NewTask } from './tasks.js'
 
 /** When: exactly one of `expression` and `everyMs`. */
 export interface CronTiming {
@@ -96,18 +96,12 @@ export interface PreviewRequest extends CronTiming {
 
 export interface CrontabImport {
   readonly crontab: string
-  readonly taskType: string
   readonly namePrefix: string
   /** A system crontab, with the user before the command. */
   readonly hasUser: boolean
-  readonly timezone: string
-  readonly enabled: boolean | null
   readonly dryRun: boolean
-  readonly tenant: string
-  /** What the caller's key is bound to. */
-  readonly boundTo: TenantScope
-  readonly queue: string
-  readonly metadata: JsonText | null
+  /** What all lines have in common: everything but name, expression and payload. Its time zone counts until a line names one. */
+  readonly common: Omit<CronPut, 'name'>
 }
 
 /** What became of one line of a crontab. */

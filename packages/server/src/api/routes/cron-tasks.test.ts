@@ -191,10 +191,21 @@ describe('previews and imports', () => {
     expect(contractErrors('importCrontab', 200, answer.json)).toEqual([])
     expect(answer.json).toMatchObject({ imported: 1, refused: 1 })
     expect(api.services.recurring.imports[0]).toMatchObject({
-      taskType: 'run_command',
-      namePrefix: 'web-1/',
-      dryRun: false,
+      ...{ namePrefix: 'web-1/', dryRun: false, hasUser: false },
+      common: { overlap: 'skip', enabled: null, template: { taskType: 'run_command', maxRetries: 3 } },
     })
     expect((await call('POST', '/import', { crontab: 'ü'.repeat(600_000) })).status).toBe(413)
+  })
+
+  it('take what all lines of a crontab have in common: rules, and every field of a task but the payload', async () => {
+    const rules = { overlap_policy: 'queue', misfire_policy: 'skip', jitter_seconds: 60 }
+    const task = { task_type: 'sh', max_retries: 0, timeout_seconds: 7_200, queue: 'ops', metadata: { tenant_id: 'a' } }
+    expect((await call('POST', '/import', { crontab: '', ...rules, ...task })).status).toBe(200)
+    expect(api.services.recurring.imports[0]?.common).toMatchObject({
+      ...{ tenant: 'a', overlap: 'queue', misfire: 'skip', jitterMs: 60_000, timezone: 'UTC' },
+      template: { taskType: 'sh', maxRetries: 0, timeoutMs: 7_200_000, queue: 'ops', payload: 'null' },
+    })
+    const refused = await call('POST', '/import', { crontab: '', payload: 1, max_retries: -1 })
+    expect(errorsOf(refused)).toEqual([expect.stringMatching(/^payload: /), expect.stringMatching(/^max_retries: /)])
   })
 })

@@ -48,10 +48,13 @@ function registerDefinitions(app: FastifyInstance, context: ApiContext): void {
     },
   })
   mount(app, context, 'importCrontab', {
-    captures: [{ path: 'metadata', opaque: false }],
-    rules: ({ value }) => crontabErrors(value),
+    captures: cronCaptures,
+    rules: ({ value, captures }) => [
+      ...crontabErrors(value),
+      ...templateErrors(value, captures, config.payloadMaxBytes),
+    ],
     handle: async ({ body, captures, caller }) => {
-      const lines = await cron.import(toImport(body, captures.text('metadata'), caller.tenant))
+      const lines = await cron.import(toImport(body, { captures, tenant: caller.tenant }))
       return { status: 200, json: writeImported(lines) }
     },
   })
