@@ -309,4 +309,10 @@ export const ImportedCrontab = closed({
 })
 
 export const CronTaskParams = closed({ cron_id: id('cron', { description: 'The id of the recurring task.' }) })
+/** Whose name it is. */
+export const CronTaskNameQuery = closed({
+  tenant_id: Type.Optional(
+    name({ description: 'Of which tenant; default "default". A key that is bound to a tenant reads its own anyway.' }),
+  ),
+})
 export const CronTaskNameParams = closed({ cron_name: name({ description: 'Its name, percent-encoded.' }) })

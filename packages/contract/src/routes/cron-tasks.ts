@@ -54,6 +54,17 @@ export const cronRoutes = {
     responses: { 200: record('The definition as it stands now.') },
     problems: ['not_found', 'unprocessable'],
   },
+  getCronTaskByName: {
+    tag,
+    method: 'GET',
+    path: `${path}/by-name/{cron_name}`,
+    summary: 'Read a recurring task by its name',
+    scope: 'read',
+    params: cron.CronTaskNameParams,
+    query: cron.CronTaskNameQuery,
+    responses: { 200: record('The definition, and where it stands.') },
+    problems: ['not_found', 'forbidden'],
+  },
   putCronTask: {
     tag,
     method: 'PUT',

@@ -31,7 +31,7 @@ export function taskList(context: Context): Command {
     .option('--tenant <id>', 'of this tenant')
     .option('--tag <tag>', 'with this tag')
     .option('--workflow-id <id>', 'of this workflow')
-    .option('--cron-id <id>', 'of this cron task')
+    .option('--cron-id <id>', 'that this recurring task made')
     .option('--created-after <instant>', 'created then or later, e.g. 2026-04-03T00:00:00Z')
     .option('--created-before <instant>', 'created before that instant')
     .option('--correlation-id <id>', 'with this metadata.correlation_id')

@@ -106,6 +106,16 @@ it('reads lists page by page, firings and fire times as dates', async () => {
   ])
 })
 
+it('reads one by its name', async () => {
+  const { duly, server } = await clientOf(() => ({ body: record }))
+  expect(await duly.cron.getByName('a/b')).toEqual(shown)
+  await duly.cron.getByName('daily', { tenant: 'a&b' })
+  expect(server.calls.map(({ method, path }) => `${method} ${path.slice('/api/v1/cron-tasks'.length)}`)).toEqual([
+    'GET /by-name/a%2Fb',
+    'GET /by-name/daily?tenant_id=a%26b',
+  ])
+})
+
 it('imports a crontab', async () => {
   const { duly, server } = await clientOf(() => ({ body: { lines: [], imported: 0, refused: 0 } }))
   expect(await duly.cron.import('# none', { namePrefix: 'web/', dryRun: true })).toMatchObject({ imported: 0 })

@@ -73,13 +73,21 @@ export class Cron {
   ): Promise<CronRecord> {
     checkDefinition('cron.upsert', definition)
     const body = await encodeDefinition(task, definition, {})
-    const path = `/cron-tasks/by-name/${encodeURIComponent(name)}`
-    return toCron(await this.#http.call({ method: 'PUT', path, body, repeatable: true }))
+    return toCron(await this.#http.call({ method: 'PUT', path: namePath(name), body, repeatable: true }))
   }
 
   /** @throws DulyApiError `not_found` */
   async get(id: string): Promise<CronRecord> {
     return toCron(await this.#http.call({ method: 'GET', path: cronPath(id), repeatable: true }))
+  }
+
+  /**
+   * The one of a name, in the tenant of the key unless one is named.
+   * @throws DulyApiError `not_found`
+   */
+  async getByName(name: string, { tenant }: { readonly tenant?: string } = {}): Promise<CronRecord> {
+    const query = tenant === undefined ? '' : `?${new URLSearchParams({ tenant_id: tenant })}`
+    return toCron(await this.#http.call({ method: 'GET', path: `${namePath(name)}${query}`, repeatable: true }))
   }
 
   /** A page of recurring tasks, the newest first. It may be short, or empty, and yet have a `nextCursor`; see {@link all}. */
@@ -198,6 +206,8 @@ async function encodeDefinition(
   const submission = await toSubmission(task, payload, options)
   return encodeSubmission({ ...more, ...submission, ...timingToWire(options) })
 }
+
+const namePath = (name: string): string => `/cron-tasks/by-name/${encodeURIComponent(name)}`
 
 function cronPath(id: string, call?: string): string {
   return `/cron-tasks/${encodeURIComponent(id)}${call === undefined ? '' : `/${call}`}`

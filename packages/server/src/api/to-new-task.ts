@@ -62,9 +62,16 @@ export function toNewTask(body: TaskFields, texts: SubmissionTexts): NewTask {
  * @throws DulyError `forbidden` when a bound key names another one
  */
 export function tenantOf({ metadata }: Pick<SubmitTaskBody, 'metadata'>, bound: TenantScope): string {
-  const named = metadata?.tenant_id as string | undefined
+  return ownTenant('metadata.tenant_id', metadata?.tenant_id as string | undefined, bound)
+}
+
+/**
+ * The tenant of a request whose field names one, or none.
+ * @throws DulyError `forbidden` when a bound key names another one
+ */
+export function ownTenant(field: string, named: string | undefined, bound: TenantScope): string {
   if (bound === null || named === undefined || named === bound) return named ?? bound ?? defaultTenant
-  throw new DulyError('forbidden', `metadata.tenant_id names another tenant than ${bound}, which this key is bound to.`)
+  throw new DulyError('forbidden', `${field} names another tenant than ${bound}, which this key is bound to.`)
 }
 
 function retryOf(body: TaskFields) {

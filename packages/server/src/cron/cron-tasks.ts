@@ -68,6 +68,12 @@ export class CronTasks {
     return shown(await this.#stored(id, tenant))
   }
 
+  async getByName(tenant: string, name: string): Promise<CronRecord> {
+    const stored = await this.#options.store.readByName(tenant, name)
+    if (stored === null) throw notFound()
+    return shown(stored)
+  }
+
   async list(filters: CronFilters, tenant: TenantScope, page: PageRequest): Promise<Page<CronSummary>> {
     if (tenant !== null && filters.tenant !== null && filters.tenant !== tenant) {
       throw new DulyError('forbidden', `tenant_id names another tenant than ${tenant}, which this key is bound to.`)

@@ -260,6 +260,12 @@ test('a crontab is taken line by line, and the same one again changes nothing', 
   })
 })
 
+test('is read by its name in its tenant', async () => {
+  const made = await one.cron.create({ ...definition({}), tenant: 'acme', name: 'by-name' })
+  expect(await one.cron.getByName('acme', 'by-name')).toEqual(made)
+  await expect(one.cron.getByName('rival', 'by-name')).rejects.toMatchObject({ code: 'not_found' })
+})
+
 test('tasks that would all be expired are refused where a schedule is set', async () => {
   const { template, ...others } = definition({})
   const nowMs = Math.floor(one.clock.nowMs())

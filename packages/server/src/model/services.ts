@@ -71,6 +71,7 @@ export interface Services {
     /** Creates or replaces by tenant and name. */
     put(definition: CronPut): Promise<PutResult>
     get(id: Uuid, tenant: TenantScope): Promise<CronRecord>
+    getByName(tenant: string, name: string): Promise<CronRecord>
     /** Newest first, by id. A caller who is bound to a tenant gets that tenant's, and `forbidden` for another's. */
     list(filters: CronFilters, tenant: TenantScope, page: PageRequest): Promise<Page<CronSummary>>
     edit(id: Uuid, tenant: TenantScope, edit: CronEdit): Promise<CronRecord>

@@ -111,6 +111,19 @@ describe('PUT /cron-tasks/by-name', () => {
   })
 })
 
+describe('GET /cron-tasks/by-name', () => {
+  it('reads the one that has the name in the tenant that is meant', async () => {
+    const { json: own } = await create({ name: 'a/b' })
+    const { json: other } = await create({ name: 'a/b', metadata: { tenant_id: 'acme' } })
+    const found = await call('GET', '/by-name/a%2Fb')
+    expect(contractErrors('getCronTaskByName', 200, found.json)).toEqual([])
+    expect(found.json).toEqual(own)
+    expect((await call('GET', '/by-name/a%2Fb?tenant_id=acme')).json).toEqual(other)
+    expect((await call('GET', '/by-name/a%2Fb?tenant_id=rival')).json).toMatchObject({ code: 'not_found' })
+    expect((await call('GET', '/by-name/a%20b')).status).toBe(400)
+  })
+})
+
 describe('one of them', () => {
   it('is edited by what the body names alone', async () => {
     const { cron_id: id } = (await create()).json

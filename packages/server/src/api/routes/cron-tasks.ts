@@ -5,6 +5,7 @@ import { cronCaptures, crontabErrors, scheduleErrors, templateErrors } from '../
 import { mount } from '../mount.js'
 import { readPage, writePage } from '../page.js'
 import { fireTimesCount, toCronEdit, toCronFilters, toDefinition, toImport, toPreview } from '../to-cron.js'
+import { ownTenant } from '../to-new-task.js'
 import { cronOf, fireTimesOf, firingOf, writeCron, writeImported } from '../write-cron.js'
 import { writeJson } from '../write-json.js'
 import { writeSubmitted } from '../write-task.js'
@@ -108,6 +109,12 @@ function registerReads(app: FastifyInstance, context: ApiContext): void {
   })
   mount(app, context, 'getCronTask', {
     handle: async ({ id, caller }) => ({ status: 200, json: writeCron(await cron.get(id, caller.tenant)) }),
+  })
+  mount(app, context, 'getCronTaskByName', {
+    handle: async ({ params, query, caller }) => {
+      const tenant = ownTenant('tenant_id', query.tenant_id, caller.tenant)
+      return { status: 200, json: writeCron(await cron.getByName(tenant, params.cron_name)) }
+    },
   })
   mount(app, context, 'listFirings', {
     handle: async ({ id, query, caller }) => {

@@ -33,6 +33,11 @@ export class MemoryCron {
     create: async ({ boundTo: _, ...definition }) => this.#add({ ...definition, enabled: definition.enabled ?? true }),
     put: async (definition) => this.#put(definition),
     get: async (id, tenant) => this.#get(id, tenant),
+    getByName: async (tenant, name) => {
+      const record = this.#named({ tenant, name })
+      if (!record) throw new DulyError('not_found', 'There is no such recurring task.')
+      return record
+    },
     list: async (filters, tenant, page: PageRequest) => {
       this.listed.push(filters)
       const items = [...this.byId.values()].filter((record) => isVisible(tenant, record.tenant)).slice(0, page.limit)
