@@ -24,7 +24,7 @@ export function renderCron(cron: CronRecord, { fireTimes, lastStatus, now }: Cro
     ['ends', cron.endsAt && utc(cron.endsAt)],
     ['jitter', jitterText(cron)],
     ['rules', `overlap ${cron.overlapPolicy}, misfire ${cron.misfirePolicy} after ${cron.misfireGraceSeconds} s`],
-    ['note', isCaughtUpByHalves(cron) ? HALVES_NOTE : null],
+    ['note', makesUpForOneOnly(cron) ? ONE_ONLY_NOTE : null],
     ['type', cron.taskType],
     ['queue', `${cron.queue} (${cron.priority})`],
     ['max retries', retriesText(cron)],
@@ -52,10 +52,10 @@ function retriesText({ maxRetries, retryBackoff, retryDelaySeconds, retryMaxDela
 }
 
 /** The first of those that are made up for is unfinished when the next ones are judged. */
-const isCaughtUpByHalves = ({ overlapPolicy, misfirePolicy }: CronRecord): boolean =>
+const makesUpForOneOnly = ({ overlapPolicy, misfirePolicy }: CronRecord): boolean =>
   overlapPolicy === 'skip' && misfirePolicy === 'fire_all'
 
-const HALVES_NOTE = 'overlap skip makes one task of all that were missed at a time; --overlap queue makes all'
+const ONE_ONLY_NOTE = 'overlap skip makes one task of all that were missed at a time; --overlap queue makes all'
 
 /** Fire times in the schedule's zone, in UTC and from now, a line each. */
 export function renderFireTimes(fireTimes: readonly Date[], timezone: string, now: Date): string {
