@@ -19,7 +19,7 @@ export async function runCommand({ command, stdin = '' }, { signal }) {
   try {
     const { code, killedBy, output } = await endOf(child, stdin)
     signal.throwIfAborted()
-    if (code !== 0) throw new Error(`ended with ${killedBy ?? code}: ${output.slice(-500)}`)
+    if (code !== 0) throw new Error([`ended with ${killedBy ?? code}`, output.slice(-500)].filter(Boolean).join(': '))
     return { output }
   } finally {
     signal.removeEventListener('abort', stop)

@@ -31,6 +31,10 @@ describe('run-command.mjs', async () => {
     })
   })
 
+  it('names the signal of one that was killed, with no output to tell', async () => {
+    expect((await run('kill -9 $$')).outcome).toMatchObject({ error: { message: 'ended with SIGKILL' } })
+  })
+
   it('ends what the shell started when the time is over, also what does not hear SIGTERM', async () => {
     for (const command of ['sleep 600 & wait', "trap '' TERM; sleep 600 & wait; wait"]) {
       const run = await runHandler('run_command', runCommand, { command }, { timeout: '200ms', abortGrace: '1m' })

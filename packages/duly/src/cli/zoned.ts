@@ -31,12 +31,12 @@ const UNITS = [
   ['d', 86_400_000, Number.POSITIVE_INFINITY],
 ] as const
 
-/** How far an instant is from now, in whole units: `in 3 h`, `2 d ago`, `now`. */
+/** How far an instant is from now, to the nearest unit: `in 3 h`, `2 d ago`, `now`. */
 export function fromNow(at: Date, now: Date): string {
   const ms = at.getTime() - now.getTime()
   const span = Math.abs(ms)
   if (span < 1_000) return 'now'
   const [unit, size] = UNITS.find(([, , below]) => span < below) ?? UNITS[3]
-  const amount = `${Math.floor(span / size)} ${unit}`
+  const amount = `${Math.round(span / size)} ${unit}`
   return ms < 0 ? `${amount} ago` : `in ${amount}`
 }
