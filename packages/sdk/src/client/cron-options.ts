@@ -2,6 +2,7 @@ import { checkRetry } from '../define-task.js'
 import { type Duration, toSeconds } from '../duration.js'
 import { checkOptions, namesOf, type OptionNames } from '../known-options.js'
 import type { CronStatus, MisfirePolicy, OverlapPolicy } from './cron-records.js'
+import type { RawJson } from './raw-json.js'
 import { type SubmitOptions, taskOptionNames, toSubmission, type WireSubmission } from './submission.js'
 
 /** When: a cron expression or an interval, one of them. */
@@ -30,6 +31,11 @@ export interface CronRules {
 
 /** A definition: when, by which rules, and the options of its tasks. */
 export type CronOptions = CronTiming & CronRules & CronTaskOptions
+
+/** The payload of the tasks, as their definition takes it; it can be left out where the definition asks for none. */
+export type PayloadOption<PayloadIn> = undefined extends PayloadIn
+  ? { readonly payload?: PayloadIn | RawJson }
+  : { readonly payload: PayloadIn | RawJson }
 
 /** A change: what is absent stays. */
 export type CronEdit = (CronTiming | { readonly cron?: never; readonly every?: never; readonly timezone?: string }) &

@@ -53,6 +53,21 @@ it('defines by a task and by its name, with what a submission takes', async () =
   ])
 })
 
+it('asks for a payload where the definition does', async () => {
+  const { duly, server } = await clientOf(() => ({ body: record }))
+  await duly.cron.upsert('plain', defineTask('plain'), { cron: '@daily' })
+  await duly.cron.upsert('plain', defineTask('plain'), { cron: '@daily', payload: rawJson('1.0') })
+  const typed = defineTask('typed', { payload: type<{ n: number }>() })
+  // @ts-expect-error: it is missing
+  await duly.cron.upsert('typed', typed, { cron: '@daily' })
+  // @ts-expect-error: it does not fit
+  await duly.cron.upsert('typed', typed, { cron: '@daily', payload: { n: 'one' } })
+  expect(server.calls.slice(0, 2).map(({ text }) => text)).toEqual([
+    '{"task_type":"plain","cron_expression":"@daily"}',
+    '{"task_type":"plain","payload":1.0,"cron_expression":"@daily"}',
+  ])
+})
+
 it('edits what is named alone, and acts on one', async () => {
   const { duly, server } = await clientOf(({ method, path }) => {
     if (method === 'DELETE') return { status: 204 }

@@ -11,11 +11,12 @@ import {
   type ImportOptions,
   importToWire,
   instant,
+  type PayloadOption,
   timingToWire,
 } from './cron-options.js'
 import type { CronRecord, CronSummary, FiringRecord, ImportedCrontab, SchedulePreview } from './cron-records.js'
 import type { ApiAnswer, HttpClient } from './http.js'
-import { keepRaw, keepRawItems, type RawJson, rawJson } from './raw-json.js'
+import { keepRaw, keepRawItems, rawJson } from './raw-json.js'
 import type { Page } from './records.js'
 import { type AnyTask, encodeSubmission, toSubmission } from './submission.js'
 import type { TaskHandle } from './task-handle.js'
@@ -36,7 +37,7 @@ export class Cron {
   create<PayloadIn>(
     name: string,
     task: TaskDefinition<PayloadIn, unknown, unknown, unknown>,
-    definition: CronOptions & { readonly payload: PayloadIn | RawJson },
+    definition: CronOptions & PayloadOption<PayloadIn>,
   ): Promise<CronRecord>
   create(name: string, taskType: string, definition: CronOptions & { readonly payload?: unknown }): Promise<CronRecord>
   /**
@@ -57,7 +58,7 @@ export class Cron {
   upsert<PayloadIn>(
     name: string,
     task: TaskDefinition<PayloadIn, unknown, unknown, unknown>,
-    definition: CronOptions & { readonly payload: PayloadIn | RawJson },
+    definition: CronOptions & PayloadOption<PayloadIn>,
   ): Promise<CronRecord>
   upsert(name: string, taskType: string, definition: CronOptions & { readonly payload?: unknown }): Promise<CronRecord>
   /**
