@@ -67,6 +67,7 @@ function task(n: number, over: Partial<TaskHistory> = {}): TaskHistory {
     plan: 'succeed',
     maxRetries: 3,
     idempotencyKey: null,
+    cronId: null,
     status: 'SUCCEEDED',
     isOpen: false,
     attempt: 1,
@@ -76,6 +77,7 @@ function task(n: number, over: Partial<TaskHistory> = {}): TaskHistory {
     token: 5n,
     startedAt: 9,
     completedAt: 16,
+    reason: null,
     result: '{"attempt":1}',
     attempts: [],
     events: [],
@@ -195,6 +197,17 @@ test('a worker that was frozen between grant and start may start late', () => {
   )
   expect(checkLogs(logs)).toContainEqual(expect.objectContaining({ rule: 'attempts went back' }))
   expect(checkLogs({ ...logs, paused: new Set([8]) })).toEqual([])
+})
+
+test('what a recurring task made was submitted by nobody, and is cancelled by its next one only', () => {
+  const logs = keptPromises()
+  const end = { status: 'CANCELLED', attempt: 0, startedAt: null, result: null } as const
+  const events = [event('cancel', 'PENDING', 'CANCELLED')]
+  const made = task(9, { mark: 'every second', cronId: uuid(100), ...end, events, reason: 'overlap' })
+  logs.history.push(made)
+  expect(checkLogs(logs)).toEqual([])
+  change(logs, made.id, { reason: 'cancelled' })
+  expect(checkLogs(logs)).toMatchObject([{ rule: 'cancelled, though nobody asked' }])
 })
 
 describe('a broken promise is told', () => {

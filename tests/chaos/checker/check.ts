@@ -3,6 +3,7 @@ import type { Call } from './client-log.js'
 import { checkEnds } from './ends.js'
 import { checkFences } from './fences.js'
 import type { Finding } from './finding.js'
+import { checkFireTimes, readCronHistory } from './fire-times.js'
 import type { HandlerRecord } from './handler-log.js'
 import { readHistory, type TaskHistory } from './history.js'
 import { checkInvariants } from './invariants.js'
@@ -30,6 +31,7 @@ export async function check({ clientLog, handlerLog, db, processes = [] }: Evide
     const stored = await checkInvariants(client)
     return [
       ...checkLogs({ clientLog, handlerLog, history, paused: pausedOf(processes) }),
+      ...checkFireTimes(await readCronHistory(client)),
       ...stored,
       ...checkOutput(processes, clientLog),
     ]

@@ -7,8 +7,9 @@ import type { TaskHistory } from './history.js'
 const MAX_CRASHES = 3
 
 /**
- * Point 3, what the load knows beforehand: each task ended as its plan says; CANCELLED only if somebody asked for that, DEAD
- * by crashes only after three of them, DEAD by failures only after max_retries + 1 of them.
+ * Point 3, what the load knows beforehand: each task ended as its plan says; CANCELLED only if somebody asked for that, or its
+ * recurring task's next one took its place; DEAD by crashes only after three of them, DEAD by failures only after max_retries + 1 of
+ * them.
  */
 export function checkEnds(calls: readonly Call[], history: readonly TaskHistory[]): Finding[] {
   const asked = new Set<Uuid>()
@@ -16,8 +17,9 @@ export function checkEnds(calls: readonly Call[], history: readonly TaskHistory[
     if (!isSubmission(call) && call.verb === 'cancel' && call.outcome !== 'fail') asked.add(call.id)
   return history.flatMap((task) => {
     if (task.isOpen || task.status === null || !isPlan(task.plan)) return []
+    const isReplaced = task.cronId !== null && task.reason === 'overlap'
     if (task.status === 'CANCELLED')
-      return asked.has(task.id) ? [] : [finding('cancelled, though nobody asked', task, '')]
+      return asked.has(task.id) || isReplaced ? [] : [finding('cancelled, though nobody asked', task, '')]
     const isCrashed = task.status === 'DEAD' && task.crashes === MAX_CRASHES
     if (isCrashed) return []
     const { end } = plans[task.plan]

@@ -8,6 +8,8 @@ export interface TaskHistory {
   readonly plan: string | null
   readonly maxRetries: number
   readonly idempotencyKey: string | null
+  /** The recurring task that made it; null: a client did. */
+  readonly cronId: Uuid | null
   /** Null when the task is neither open nor finished, which an invariant reports. */
   readonly status: TaskStatus | null
   readonly isOpen: boolean
@@ -18,6 +20,8 @@ export interface TaskHistory {
   readonly token: bigint | null
   readonly startedAt: number | null
   readonly completedAt: number | null
+  /** Why it was cancelled. */
+  readonly reason: string | null
   readonly result: string | null
   readonly attempts: readonly AttemptHistory[]
   readonly events: readonly EventHistory[]
@@ -60,7 +64,7 @@ with attempts as (
   select task_id, count(*)::int as count from runs group by task_id
 )
 select t.id, t.payload::jsonb ->> 'mark' as mark, t.payload::jsonb ->> 'plan' as plan, t.max_retries as "maxRetries",
-  t.idempotency_key as "idempotencyKey", coalesce(u.status, o.status) as status, o.id is not null as "isOpen",
+  t.idempotency_key as "idempotencyKey", t.cron_id as "cronId", u.reason, coalesce(u.status, o.status) as status, o.id is not null as "isOpen",
   coalesce(u.attempt, o.attempt, 0) as attempt, coalesce(u.run, o.run, 1) as run,
   coalesce(u.failures, o.failures, 0) as failures, coalesce(u.crashes, o.crashes, 0) as crashes,
   coalesce(u.token, o.token)::text as token,
