@@ -112,3 +112,37 @@ from outcomes where status = 'SUCCEEDED' and (session is null or token is null o
 select u.id as subject, concat('created ', t.created_at, ', started ', u.started_at, ', completed ', u.completed_at) as detail
 from outcomes u join tasks t on t.id = u.id
 where u.completed_at < u.started_at or u.completed_at < t.created_at or u.started_at < t.created_at;
+
+-- invariant: a firing that makes a task made one
+-- (the task may have gone before it: a day or more later)
+select f.cron_id as subject, concat(f.outcome, ' at ', f.fire_time, ', task ', f.task_id) as detail
+from cron_firings f
+where f.outcome in ('fired', 'triggered') and f.fired_at > now() - interval '24 hours'
+  and not exists (select from tasks t where t.id = f.task_id and t.cron_id = f.cron_id);
+
+-- invariant: a task of a recurring task has its one firing
+-- (which may have gone before it: a day or more later)
+select t.id as subject, concat(count(f.cron_id), ' firings of ', t.cron_id) as detail
+from tasks t left join cron_firings f on f.cron_id = t.cron_id and f.task_id = t.id
+where t.cron_id is not null and t.created_at > now() - interval '24 hours'
+group by t.id, t.cron_id having count(f.cron_id) <> 1;
+
+-- invariant: what is open of a recurring task says so
+select o.id as subject, concat('of ', o.cron_id, ', asked: ', t.cron_id) as detail
+from open_tasks o join tasks t on t.id = o.id where o.cron_id is distinct from t.cron_id;
+
+-- invariant: a tenant's recurring tasks are counted
+select coalesce(n.tenant, c.tenant) as subject, concat(coalesce(n.definitions, 0), ' counted, ', coalesce(c.definitions, 0), ' there') as detail
+from cron_tenants n full join (select tenant, count(*) as definitions from cron_tasks group by tenant) c on c.tenant = n.tenant
+where coalesce(n.definitions, 0) <> coalesce(c.definitions, 0);
+
+-- invariant: no recurring task is past its time
+select id as subject, concat(name, ', fire time ', next_fire_at, ', looked for at ', wake_at) as detail
+from cron_tasks where enabled and wake_at < now() - interval '10 seconds';
+
+-- invariant: what waits for an older task of its recurring task does not wait in vain
+-- at rest
+select o.id as subject, concat('of ', o.cron_id, ', since ', t.created_at) as detail
+from open_tasks o join tasks t on t.id = o.id
+where o.status = 'BLOCKED' and o.cron_id is not null
+  and not exists (select from open_tasks r where r.cron_id = o.cron_id and r.status = 'RUNNING' and r.cancel_requested_at is not null);

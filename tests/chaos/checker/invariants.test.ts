@@ -18,6 +18,10 @@ insert into tasks (id, tenant, task_type, queue, priority, created_at, max_retri
 select sample(n), 'acme', 'x', 'default', 2, ${at(-10)}, 3, 'fixed', 'none', 0, 0, 1000, '{"mark":"m","plan":"succeed"}',
   case when n in (1, 5) then 'key-' || n end
 from generate_series(1, 6) as n;
+insert into tasks (id, tenant, task_type, queue, priority, created_at, scheduled_at, max_retries, retry_backoff, retry_jitter,
+  retry_delay_ms, retry_max_delay_ms, timeout_ms, payload, cron_id)
+select sample(n), 'acme', 'x', 'cron', 2, ${at(-10)}, ${at(-11)}, 3, 'fixed', 'none', 0, 0, 1000, 'null', sample(200)
+from generate_series(7, 8) as n;
 insert into worker_sessions (id, name, queues, task_types, slots, heartbeat_ms, lease_ms, registered_at, beat_at, live_until)
 values (sample(100), 'w', '{}', '{}', 2, 5000, 15000, ${at(-9)}, now(), ${at(1)});
 insert into session_grants (session, last_grant) values (sample(100), 3);
@@ -27,6 +31,21 @@ values (sample(1), 5, 'PENDING', 'acme', 'default', 'x', 2, 1000, now(), null, n
 insert into open_tasks (id, partition, status, tenant, queue, task_type, priority, timeout_ms, attempt, crashes, session, token, grant_no,
   started_at, deadline_at, wake_at)
 values (sample(3), 5, 'RUNNING', 'acme', 'default', 'x', 2, 1000, 2, 1, sample(100), 7, 3, now(), ${at(1)}, ${at(1)});
+insert into open_tasks (id, partition, status, tenant, queue, task_type, priority, timeout_ms, attempt, session, token, grant_no,
+  started_at, deadline_at, wake_at, cancel_requested_at, cron_id)
+values (sample(7), 5, 'RUNNING', 'acme', 'cron', 'x', 2, 1000, 1, sample(100), 6, 2, now(), ${at(1)}, ${at(1)}, now(), sample(200));
+insert into open_tasks (id, partition, status, tenant, queue, task_type, priority, timeout_ms, blockers, cron_id)
+values (sample(8), 5, 'BLOCKED', 'acme', 'cron', 'x', 2, 1000, 1, sample(200));
+insert into cron_tasks (id, tenant, name, expression, anchor_at, timezone, overlap, misfire, grace_ms, jitter_ms, enabled, next_fire_at,
+  wake_at, task_type, queue, task, payload, created_at, updated_at)
+values (sample(200), 'acme', 'often', '* * * * *', now(), 'UTC', 'cancel_running', 'skip', 0, 0, true, ${at(1)}, ${at(1)}, 'x', 'cron',
+  '{}', 'null', now(), now());
+insert into cron_tenants values ('acme', 1), ('left', 0);
+insert into cron_firings (cron_id, fire_time, tenant, fired_at, outcome, task_id)
+values (sample(200), ${at(-12)}, 'acme', ${at(-10)}, 'skipped_misfire', null),
+       (sample(200), ${at(-11)}, 'acme', ${at(-10)}, 'fired', sample(7)),
+       (sample(200), ${at(-10)}, 'acme', ${at(-10)}, 'triggered', sample(8)),
+       (sample(201), ${at(-9_000)}, 'acme', ${at(-9_000)}, 'fired', sample(9));
 insert into outcomes (id, status, completed_at, started_at, attempt, failures, crashes, undelivered, snoozes, releases, run, session, token)
 values (sample(4), 'DEAD', now(), ${at(-1)}, 1, 1, 0, 0, 0, 0, 1, sample(100), 8),
        (sample(5), 'SUCCEEDED', now(), ${at(-1)}, 1, 0, 0, 0, 0, 0, 1, sample(100), 9),
@@ -116,6 +135,31 @@ const damages: Readonly<Record<string, readonly string[]>> = {
     `update outcomes set completed_at = ${at(-2)} where id = sample(5)`,
     `update outcomes set started_at = ${at(-20)} where id = sample(5)`,
   ],
+  'a firing that makes a task made one': [
+    'delete from tasks where id = sample(8)',
+    'update tasks set cron_id = sample(201) where id = sample(7)',
+    `update cron_firings set task_id = sample(9) where outcome = 'fired'`,
+  ],
+  'a task of a recurring task has its one firing': [
+    `delete from cron_firings where outcome = 'triggered'`,
+    'update tasks set cron_id = sample(200) where id = sample(1)',
+    'insert into cron_firings select cron_id, now(), tenant, now(), outcome, task_id from cron_firings where task_id = sample(7)',
+  ],
+  'what is open of a recurring task says so': [
+    'update open_tasks set cron_id = null where id = sample(7)',
+    'update tasks set cron_id = null where id = sample(8)',
+  ],
+  "a tenant's recurring tasks are counted": [
+    'update cron_tenants set definitions = definitions + 1',
+    'delete from cron_tasks',
+    `delete from cron_tenants where tenant = 'acme'`,
+  ],
+  'no recurring task is past its time': [`update cron_tasks set wake_at = ${at(-1)}`],
+  'what waits for an older task of its recurring task does not wait in vain': [
+    'update open_tasks set cancel_requested_at = null where id = sample(7)',
+    'delete from open_tasks where id = sample(7)',
+    'update open_tasks set cron_id = sample(201) where id = sample(8)',
+  ],
 }
 
 test('each invariant has damages that it must see', () => {
@@ -137,7 +181,7 @@ test('those for a store at rest are left out under load', async () => {
 
 test('the history tells each task with its past', async () => {
   const history = await readHistory(client)
-  expect(history).toHaveLength(6)
+  expect(history).toHaveLength(8)
   expect(history[2]).toMatchObject({ mark: 'm', status: 'RUNNING', isOpen: true, attempt: 2, crashes: 1, token: 7n })
   expect(history[2]?.attempts).toEqual([
     { attempt: 1, outcome: 'lost', startedAt: expect.any(Number), endedAt: expect.any(Number) },

@@ -31,7 +31,7 @@ async function advance(ms: number, nodes: readonly CronNode[] = [one]): Promise<
 }
 
 /** Nothing that an earlier test left fires any more. */
-const clear = () => store.query('delete from cron_tasks')
+const clear = () => store.query('truncate cron_tasks, cron_tenants')
 
 /** The nominal times of the tasks that a definition made, oldest first. */
 async function tasksOf(id: Uuid): Promise<number[]> {
@@ -233,7 +233,10 @@ describe('a definition that cannot be evaluated', () => {
       [bad.id],
     )
     expect(row).toEqual({ error: expect.stringMatching(/./), late: true })
-    expect((await one.cron.get(bad.id, null)).error).toBe(row?.error)
+    const filters = { tenant: null, status: null, taskType: null, queue: null, name: null, namePrefix: null }
+    const { items } = await one.cron.list(filters, null, { after: null, limit: 50 })
+    expect(items).toHaveLength(made.length)
+    for (const { id, error } of items) expect(error).toBe(id === bad.id ? row?.error : null)
     expect(one.fired.flatMap(({ errors }) => errors).some(({ due }) => due.id === bad.id)).toBe(true)
     // mended, it fires again
     if (isRefused) await store.query('alter table open_tasks drop constraint poison')
@@ -271,6 +274,7 @@ test('thousands that are due in the same second drain in bounded batches, oldest
      from cron_tasks, generate_series(2, $2::integer) n where id = $1`,
     [id, count],
   )
+  await store.query('update cron_tenants set definitions = $1', [count])
   await advance(day)
   const before = one.fired.length
   const beganMs = performance.now()
