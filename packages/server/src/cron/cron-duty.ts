@@ -13,7 +13,9 @@ export interface CronDutyOptions {
 export const idleMs = 5_000
 /** … and this often while a task waits for an older one's end, which may come at another node. */
 const blockedMs = 1_000
-const unblockLimit = 500
+/** Tasks that are looked at in one such look: some ms of work, however many wait. */
+const blockedLook = 1_000
+const firstId = '00000000-0000-0000-0000-000000000000' as Uuid
 /** Half a second of work. */
 const batchesPerPass = 10
 /** Ends that this node listens for; beyond that, tasks are unblocked by the look. */
@@ -25,8 +27,12 @@ const maxAwaited = 10_000
  */
 export class CronDuty {
   readonly #options: CronDutyOptions
-  /** Running tasks that were told to stop here: at their end a task is unblocked at once. */
-  readonly #awaited = new Set<Uuid>()
+  /** Running tasks that were told to stop here, with their definitions: at their end a task is unblocked at once. */
+  readonly #awaited = new Map<Uuid, Uuid>()
+  /** Definitions of which one has ended. */
+  readonly #freed = new Set<Uuid>()
+  /** Where the next look at what waits begins. */
+  #after = firstId
   /** The instant of the store to which this node sleeps. */
   #sleepsUntilMs = Number.POSITIVE_INFINITY
 
@@ -36,14 +42,14 @@ export class CronDuty {
 
   /** One pass. Answers in how many ms the next one is wanted. */
   async runOnce(): Promise<number> {
-    const { firer, store, batch, onUnblocked } = this.#options
+    const { firer, store, batch } = this.#options
     this.#sleepsUntilMs = Number.POSITIVE_INFINITY
     const { nowMs, wakeAtMs, isBlocked } = await store.look()
-    if (isBlocked) {
-      const tasks = await store.unblock(unblockLimit)
-      if (tasks.length > 0) onUnblocked(tasks)
-      if (tasks.length === unblockLimit) return 0
-    } else this.#awaited.clear()
+    if (isBlocked) await this.#unblock()
+    else {
+      this.#awaited.clear()
+      this.#freed.clear()
+    }
     const idle = isBlocked ? blockedMs : idleMs
     const waitMs = wakeAtMs === null ? idle : Math.min(idle, wakeAtMs - nowMs)
     if (waitMs > 0) {
@@ -53,6 +59,17 @@ export class CronDuty {
     const found = await this.#fire(firer, batch)
     // what is due and was not found is held by others: they fire it
     return found === 0 ? heldMs : found < batch ? 1 : 0
+  }
+
+  /** What waits for an end that came here; and of the rest, the next part: that end may have come elsewhere. */
+  async #unblock(): Promise<void> {
+    const { store, onUnblocked } = this.#options
+    const freed = [...this.#freed].slice(0, blockedLook)
+    const known = freed.length === 0 ? [] : await store.unblock(freed, blockedLook)
+    for (const id of freed) this.#freed.delete(id)
+    const { tasks, next } = await store.unblockNext(this.#after, blockedLook)
+    this.#after = next ?? firstId
+    if (known.length + tasks.length > 0) onUnblocked([...known, ...tasks])
   }
 
   /** Batch after batch while they are full, for a while: what else the duty does waits as long. */
@@ -71,13 +88,16 @@ export class CronDuty {
   }
 
   fired({ stopping }: Fired): void {
-    for (const { id } of stopping) if (this.#awaited.size < maxAwaited) this.#awaited.add(id)
+    for (const { id, cronId } of stopping) if (this.#awaited.size < maxAwaited) this.#awaited.set(id, cronId)
   }
 
   /** True when one of these ends was waited for: a task may be unblocked now. */
   ended(ids: readonly Uuid[]): boolean {
     if (this.#awaited.size === 0) return false
-    return ids.filter((id) => this.#awaited.delete(id)).length > 0
+    const crons = ids.flatMap((id) => this.#awaited.get(id) ?? [])
+    for (const id of ids) this.#awaited.delete(id)
+    for (const cron of crons) this.#freed.add(cron)
+    return crons.length > 0
   }
 }
 

@@ -1,4 +1,4 @@
-import { encodeLease, jitterOf, partitionOf, partitionOfKey, type Uuid } from '@duly/domain'
+import { jitterOf, partitionOf, partitionOfKey, type Uuid } from '@duly/domain'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createDatabase } from '../../../../tests/support/database.js'
 import { StoreTime } from '../kit/store-time.js'
@@ -40,62 +40,6 @@ const openOf = (id: Uuid) =>
 
 const outcomesOf = async (id: Uuid) =>
   (await one.cron.firings(id, null, { after: null, limit: 50 })).items.map(({ outcome }) => outcome).reverse()
-
-describe('an earlier task that is unfinished', () => {
-  test('lets the next firing be skipped, which is recorded, and none once it has ended', async () => {
-    const { id } = await one.cron.create(definition({ overlap: 'skip' }))
-    await pass(hour)
-    await pass(hour)
-    expect(await openOf(id)).toMatchObject([{ status: 'PENDING' }])
-    expect(await outcomesOf(id)).toEqual(['fired', 'skipped_overlap'])
-    const [first] = await openOf(id)
-    await store.tasks.cancel(first?.id ?? '', null, { kind: 'api' })
-    await pass(hour)
-    expect(await outcomesOf(id)).toEqual(['fired', 'skipped_overlap', 'fired'])
-    expect(await one.cron.get(id, null)).toMatchObject({ fired: 2, skipped: 1, lastTaskId: (await openOf(id))[0]?.id })
-  })
-
-  test('is cancelled at once when it waits', async () => {
-    const { id } = await one.cron.create(definition({ overlap: 'cancel_running' }))
-    await pass(hour)
-    const [old] = await openOf(id)
-    await pass(hour)
-    const [next, ...more] = await openOf(id)
-    expect([next?.status, more]).toEqual(['PENDING', []])
-    expect(await store.tasks.get(old?.id ?? '', null)).toMatchObject({ status: 'CANCELLED', reason: 'overlap' })
-  })
-
-  test('is told to stop when it runs, and the new one is BLOCKED until it has', async () => {
-    const plain = definition({ overlap: 'cancel_running' })
-    const { id } = await one.cron.create({ ...plain, template: { ...plain.template, queue: 'overlap' } })
-    await pass(hour)
-    const worker = await store.worker({ queues: ['overlap'] })
-    const [running] = await store.claim(worker, 1, { queue: 'overlap' })
-    if (!running) throw new Error('nothing was claimed')
-    expect(running).toMatchObject({ cronId: id, scheduledAtMs: expect.any(Number) })
-    await pass(hour)
-    const statuses = async () => (await openOf(id)).map(({ status, marked }) => [status, marked]).sort()
-    expect(await statuses()).toEqual([
-      ['BLOCKED', false],
-      ['RUNNING', true],
-    ])
-    // once more: the one that waits gives way to the newest
-    await pass(hour)
-    expect(await statuses()).toEqual([
-      ['BLOCKED', false],
-      ['RUNNING', true],
-    ])
-    await one.duty.runOnce()
-    expect(one.unblocked).toEqual([])
-    expect(one.duty.ended(['00000000-0000-7000-8000-000000000000'])).toBe(false)
-    await store.reports.report(worker, [{ id: running.id, lease: encodeLease(running), outcome: 'cancelled' }])
-    expect(await store.tasks.get(running.id, null)).toMatchObject({ status: 'CANCELLED' })
-    expect(one.duty.ended([running.id])).toBe(true)
-    await one.duty.runOnce()
-    expect(await statuses()).toEqual([['PENDING', false]])
-    expect(one.unblocked).toMatchObject([{ queue: 'overlap' }])
-  })
-})
 
 describe('a definition', () => {
   test('is in the partition of its tenant and name, and so are its tasks', async () => {

@@ -9,7 +9,8 @@ export const look: Statement = {
 select ${ms('now()', 'nowMs')},
   (select ${"date_part('epoch', c.wake_at) * 1000"} from cron_tasks c
     where c.enabled and c.wake_at is not null order by c.wake_at limit 1) as "wakeAtMs",
-  exists (select from open_tasks o where o.status = 'BLOCKED' and o.cron_id is not null) as "isBlocked"`,
+  (select o.id from open_tasks o where o.status = 'BLOCKED' and o.cron_id is not null order by o.id, o.cron_id limit 1) is not null
+    as "isBlocked"`,
 }
 
 /**
@@ -53,13 +54,19 @@ export const busy: Statement = {
   name: 'busy_cron',
   text: `
 select i.id from unnest($1::uuid[]) as i (id)
-where exists (select from open_tasks o where o.cron_id = i.id)`,
+where (select true from open_tasks o where ${byKey('o.cron_id', 'i.id')} limit 1)`,
 }
 
 /** Holds the unfinished tasks of these definitions where they stand, so that what is cancelled next misses none. */
 export const lockOpen: Statement = {
   name: 'lock_cron_open',
-  text: `select o.id from open_tasks o where o.cron_id = any ($1::uuid[]) order by o.id for update`,
+  text: `
+with mine as materialized (
+  select o.id from unnest($1::uuid[]) as i (id)
+  cross join lateral (select o.id from open_tasks o where ${byKey('o.cron_id', 'i.id')} offset 0) o
+)
+select o.id from (select m.id from mine m order by m.id) m
+cross join lateral (select o.id from open_tasks o where ${byKey('o.id', 'm.id')} for update) o`,
 }
 
 export const cancelWaiting: Statement = {
@@ -163,19 +170,24 @@ from (${unnested([
 where ${byKey('c.id', 'i.id')} and c.wake_at is not null`,
 }
 
-/** Tasks whose older ones, which were told to stop, have all ended. */
-export const unblock: Statement = {
-  name: 'unblock_cron',
-  text: `
-with freed as materialized (
-  select o.id from open_tasks o
-  where ${statusGuard('unblock', 'o.status')} and o.cron_id is not null and not exists (
-    select from open_tasks r where r.cron_id = o.cron_id and r.status = 'RUNNING' and r.cancel_requested_at is not null)
-  order by o.id limit $1 for update skip locked
+/**
+ * Of the BLOCKED tasks that `driver` names (up to $1), in the order of their ids, those whose older ones, which were told to stop, have
+ * all ended. `next` is where to go on; null: those were all.
+ */
+const unblockOf = (driver: string): string => `
+with seen as materialized (${driver}),
+free as materialized (
+  select s.id from seen s where (
+    select true from open_tasks r
+    where ${byKey('r.cron_id', 's.cron_id')} and r.status = 'RUNNING' and r.cancel_requested_at is not null limit 1) is null
+),
+held as materialized (
+  select o.id from free f cross join lateral (
+    select o.id from open_tasks o where o.id = f.id and ${statusGuard('unblock', 'o.status')} for update skip locked) o
 ),
 up as materialized (
   update open_tasks o set status = 'PENDING', blockers = 0, ready_at = now(), lane_version = o.lane_version + 1
-  from freed f where ${byKey('o.id', 'f.id')} and ${statusGuard('unblock', 'o.status')}
+  from held h where ${byKey('o.id', 'h.id')}
   returning o.*
 ),
 counted as (
@@ -183,5 +195,24 @@ counted as (
   select queue, priority, tenant, gate, $2::integer, count(*) from up group by 1, 2, 3, 4 order by 1, 2, 3, 4
   on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
 )
-select id, tenant, queue, task_type as "taskType", priority, gate, ${ms('ready_at', 'dueAtMs')} from up`,
+select u.id, u.tenant, u.queue, u.task_type as "taskType", u.priority, u.gate, ${ms('u.ready_at', 'dueAtMs')},
+  case when (select count(*) from seen) = $1 then (select s.id from seen s order by s.id desc limit 1) end as next
+from (select 1) one left join up u on true`
+
+/** Those of the definitions $3, which had something to wait for until now. */
+export const unblock: Statement = {
+  name: 'unblock_cron',
+  text: unblockOf(`
+  select o.id, o.cron_id from unnest($3::uuid[]) as i (id) cross join lateral (
+    select o.id, o.cron_id from open_tasks o where ${byKey('o.cron_id', 'i.id')} and ${statusGuard('unblock', 'o.status')} limit $1) o
+  limit $1`),
+}
+
+/** The next ones behind the id $3. The order is that of an index of them alone, and of no other one. */
+export const unblockNext: Statement = {
+  name: 'unblock_cron_next',
+  text: unblockOf(`
+  select o.id, o.cron_id from open_tasks o
+  where ${statusGuard('unblock', 'o.status')} and o.cron_id is not null and o.id > $3::uuid
+  order by o.id, o.cron_id limit $1`),
 }

@@ -97,8 +97,15 @@ export class FiringStore {
     return row ?? { nowMs: 0, wakeAtMs: null, isBlocked: false }
   }
 
-  async unblock(limit: number): Promise<Unblocked[]> {
-    return this.#database.hot<Unblocked>(sql.unblock, [limit, this.#slot])
+  /** Of tasks that wait for older ones of these definitions, those that need not wait any more. */
+  async unblock(crons: readonly Uuid[], limit: number): Promise<Unblocked[]> {
+    const values = [limit, this.#slot, uuidArray(crons)]
+    return unblocked(await this.#database.hot<UnblockedRow>(sql.unblock, values)).tasks
+  }
+
+  /** The same of the next `limit` that wait, behind the id `after`; `next` is where to go on, null: those were all. */
+  async unblockNext(after: Uuid, limit: number): Promise<{ readonly tasks: Unblocked[]; readonly next: Uuid | null }> {
+    return unblocked(await this.#database.hot<UnblockedRow>(sql.unblockNext, [limit, this.#slot, after]))
   }
 
   /** They are looked at again in `retryMs`. */
@@ -194,6 +201,14 @@ async function rows<R extends object = Row>(
 
 function markValues(errors: readonly { readonly id: Uuid; readonly error: string }[], retryMs: number) {
   return [uuidArray(errors.map(({ id }) => id)), textArray(errors.map(({ error }) => error)), retryMs]
+}
+
+type UnblockedRow = (Unblocked | { readonly id: null }) & { readonly next: Uuid | null }
+
+/** One row without a task says where to go on when none is unblocked. */
+function unblocked(found: readonly UnblockedRow[]): { tasks: Unblocked[]; next: Uuid | null } {
+  const tasks = found.flatMap(({ next: _, ...task }) => (task.id === null ? [] : [task]))
+  return { tasks, next: found[0]?.next ?? null }
 }
 
 /** PostgreSQL's instants come as doubles: what is compared and stored again must be whole. */

@@ -51,6 +51,11 @@ const steps: Partial<
     given: ({ id }) => passDue(node, id),
     step: ({ id }) => node.stores.timers.promote([{ id, handoff: null, epoch: 1 }]),
   },
+  unblock: {
+    // waits for an older task of its recurring task, as far as the row says
+    given: ({ id }) => node.query('update open_tasks set cron_id = id where id = $1', [id]),
+    step: ({ id }) => node.stores.firings.unblock([id], 10),
+  },
   claim: { step: async ({ queue }) => node.claim(await node.worker({ queues: [queue] }), 1, { queue }) },
   succeed: { step: (life) => say(node, life, words.succeed) },
   fail: { step: (life) => say(node, life, words.fail) },
@@ -106,6 +111,7 @@ function stopByFence({ id, worker, lease }: Life): Promise<unknown> {
 const landings: Record<string, string> = {
   'promote SCHEDULED': 'PENDING snoozes=1 | 1 snoozed |',
   'promote RETRYING': 'PENDING failures=1 | 1 failed |',
+  'unblock BLOCKED': 'PENDING snoozes=1 | 1 snoozed |',
   'claim PENDING': 'RUNNING attempt=2 releases=1 | 1 released, 2 running |',
   'succeed RUNNING': 'SUCCEEDED | 1 succeeded |',
   'fail RUNNING': 'FAILED | 1 failed | fail RUNNING>FAILED @1 worker',

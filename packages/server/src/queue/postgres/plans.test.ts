@@ -1,6 +1,8 @@
 import { partitionOf, type Uuid } from '@duly/domain'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Stores } from '../../node/stores.js'
 import type { Finish, Reopen } from '../../store/attempt-store.js'
+import type { Database } from '../../store/database.js'
 import { purgeStart } from '../../store/purge-store.js'
 import { addSession, addTasks, makeStoreBench, type StoreBench } from '../testing/store-bench.js'
 
@@ -55,6 +57,16 @@ describe('plans of the hot path', () => {
       expect(plans.get('peek_timers')).toMatch(inOrderOf('open_tasks_timers'))
     })
 
+    it('read what is due of recurring tasks in order, and of what waits for older tasks a part', () => {
+      expect(plans.get('lock_cron_due')).toMatch(
+        /Limit\n\s+->\s+LockRows\n\s+->\s+Index Scan using cron_tasks_due on cron_tasks c\n\s+Index Cond: .*wake_at <= now\(\)/,
+      )
+      expect(plans.get('look_cron')).toMatch(/Limit\n\s+->\s+Index Only Scan using open_tasks_cron_waiting/)
+      expect(plans.get('unblock_cron_next')).toMatch(
+        /Limit\n\s+->\s+Index Only Scan using open_tasks_cron_waiting on open_tasks o\n\s+Index Cond: \(id > /,
+      )
+    })
+
     it('read the overdue attempts in order, past nothing that waits', () => {
       expect(plans.get('judge_overdue')).toMatch(inOrderOf('open_tasks_deadline'))
     })
@@ -63,7 +75,12 @@ describe('plans of the hot path', () => {
       for (const [name, plan] of plans) {
         const sorted = [...plan.matchAll(/Sort Key: (.*)/g)].map(([, key]) => `${name}: ${key}`)
         expect(
-          sorted.filter((line) => !/^(claim: w_\d\.first, |peek_timers: |insert_keys: )|: \w+\.queue/.test(line)),
+          sorted.filter(
+            (line) =>
+              !/^(claim: w_\d\.first, |peek_timers: |insert_keys: |lock_cron_open: m\.id|record_firings: |unblock_cron(_next)?: s(_\d)?\.id)|: \w+\.queue/.test(
+                line,
+              ),
+          ),
         ).toEqual([])
       }
     })
@@ -152,6 +169,7 @@ async function prepareAll({ stores, database, sql }: StoreBench, session: Uuid):
   await stores.progress.writeProgress(session, [
     { lease: { ...fence, grant: 1, cancelReason: null }, percent: 1, note: null, checkpoint: null },
   ])
+  await prepareCron(stores, database, id)
   await stores.watch.mark()
   await stores.watch.endDead()
   await stores.watch.deadHolders()
@@ -164,6 +182,30 @@ async function prepareAll({ stores, database, sql }: StoreBench, session: Uuid):
     await client.query('savepoint s')
     // the id is taken: prepared all the same
     await stores.intake.insert(client, [row], 0).catch(() => {})
+    await client.query('rollback')
+  })
+}
+
+/** The statements of a firing belong to one transaction, which is taken back. */
+async function prepareCron({ firings }: Stores, database: Database, task: Uuid): Promise<void> {
+  const id = '01900000-0000-7000-8000-000000000001' as Uuid
+  await firings.look()
+  await firings.unblock([id], 10)
+  await firings.unblockNext(id, 10)
+  await firings.mark([{ id, error: '' }], 1_000)
+  await database.withHot(async (client) => {
+    await client.query('begin')
+    await client.query('update open_tasks set cron_id = $1 where id = $2', [id, task])
+    await firings.lockDue(client, 10, null)
+    await firings.lockOne(client, id, null)
+    await firings.payloads(client, [id])
+    await firings.busy(client, [id])
+    await firings.record(client, [
+      { cronId: id, fireAtMs: 0, tenant: 'acme', outcome: 'skipped_overlap', taskId: null },
+    ])
+    await firings.cancelOpen(client, [id])
+    await firings.move(client, [{ id, fromMs: 0, nextMs: 1, wakeAtMs: 1, fired: 0, skipped: 0, last: null }])
+    await firings.triggered(client, id, task)
     await client.query('rollback')
   })
 }

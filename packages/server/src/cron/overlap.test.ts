@@ -1,0 +1,132 @@
+import { encodeLease, type Uuid } from '@duly/domain'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createDatabase } from '../../../../tests/support/database.js'
+import { StoreTime } from '../kit/store-time.js'
+import { expectSound } from '../testing/facts.js'
+import { openTestNode, type TestNode } from '../testing/test-node.js'
+import { type CronNode, definition, openCronNode } from './testing/cron-node.js'
+
+const hour = 3_600_000
+
+let drop: () => Promise<void>
+let store: TestNode
+let time: StoreTime
+let one: CronNode
+beforeAll(async () => {
+  const database = await createDatabase()
+  drop = database.drop
+  time = await StoreTime.install(database.url)
+  store = await openTestNode(database.url)
+  one = await openCronNode(database.url, { number: 1 })
+})
+beforeEach(() => store.query('truncate cron_tasks, cron_tenants'))
+afterAll(async () => {
+  await expectSound(store)
+  await Promise.all([one.close(), store.close(), time.close()])
+  await drop()
+})
+
+async function pass(ms: number): Promise<void> {
+  await time.move(ms)
+  await one.clock.sync()
+  await one.drain()
+}
+
+const openOf = (id: Uuid) =>
+  store.query<{ id: Uuid; status: string; marked: boolean }>(
+    `select id, status, cancel_requested_at is not null as marked from open_tasks where cron_id = $1 order by id`,
+    [id],
+  )
+
+const outcomesOf = async (id: Uuid) =>
+  (await one.cron.firings(id, null, { after: null, limit: 50 })).items.map(({ outcome }) => outcome).reverse()
+
+describe('an earlier task that is unfinished', () => {
+  test('lets the next firing be skipped, which is recorded, and none once it has ended', async () => {
+    const { id } = await one.cron.create(definition({ overlap: 'skip' }))
+    await pass(hour)
+    await pass(hour)
+    expect(await openOf(id)).toMatchObject([{ status: 'PENDING' }])
+    expect(await outcomesOf(id)).toEqual(['fired', 'skipped_overlap'])
+    const [first] = await openOf(id)
+    await store.tasks.cancel(first?.id ?? '', null, { kind: 'api' })
+    await pass(hour)
+    expect(await outcomesOf(id)).toEqual(['fired', 'skipped_overlap', 'fired'])
+    expect(await one.cron.get(id, null)).toMatchObject({ fired: 2, skipped: 1, lastTaskId: (await openOf(id))[0]?.id })
+  })
+
+  test('is cancelled at once when it waits', async () => {
+    const { id } = await one.cron.create(definition({ overlap: 'cancel_running' }))
+    await pass(hour)
+    const [old] = await openOf(id)
+    await pass(hour)
+    const [next, ...more] = await openOf(id)
+    expect([next?.status, more]).toEqual(['PENDING', []])
+    expect(await store.tasks.get(old?.id ?? '', null)).toMatchObject({ status: 'CANCELLED', reason: 'overlap' })
+  })
+
+  test('is told to stop when it runs, and the new one is BLOCKED until it has', async () => {
+    const plain = definition({ overlap: 'cancel_running' })
+    const { id } = await one.cron.create({ ...plain, template: { ...plain.template, queue: 'overlap' } })
+    await pass(hour)
+    const worker = await store.worker({ queues: ['overlap'] })
+    const [running] = await store.claim(worker, 1, { queue: 'overlap' })
+    if (!running) throw new Error('nothing was claimed')
+    expect(running).toMatchObject({ cronId: id, scheduledAtMs: expect.any(Number) })
+    await pass(hour)
+    const statuses = async () => (await openOf(id)).map(({ status, marked }) => [status, marked]).sort()
+    expect(await statuses()).toEqual([
+      ['BLOCKED', false],
+      ['RUNNING', true],
+    ])
+    // once more: the one that waits gives way to the newest
+    await pass(hour)
+    expect(await statuses()).toEqual([
+      ['BLOCKED', false],
+      ['RUNNING', true],
+    ])
+    await one.duty.runOnce()
+    expect(one.unblocked).toEqual([])
+    expect(one.duty.ended(['00000000-0000-7000-8000-000000000000'])).toBe(false)
+    await store.reports.report(worker, [{ id: running.id, lease: encodeLease(running), outcome: 'cancelled' }])
+    expect(await store.tasks.get(running.id, null)).toMatchObject({ status: 'CANCELLED' })
+    expect(one.duty.ended([running.id])).toBe(true)
+    await one.duty.runOnce()
+    expect(await statuses()).toEqual([['PENDING', false]])
+    expect(one.unblocked).toMatchObject([{ queue: 'overlap' }])
+  })
+})
+
+test('whoever did not hear of an end looks for it, a part of what waits at a time', async () => {
+  const plain = definition({ overlap: 'cancel_running' })
+  const made = []
+  for (let n = 0; n < 3; n++) {
+    const { name } = definition()
+    made.push(await one.cron.create({ ...plain, name, template: { ...plain.template, queue: 'parts' } }))
+  }
+  await pass(hour)
+  const worker = await store.worker({ queues: ['parts'] })
+  const running = await store.claim(worker, 3, { queue: 'parts' })
+  await pass(hour)
+  const blocked = (await Promise.all(made.map(({ id }) => openOf(id))))
+    .flat()
+    .filter(({ status }) => status === 'BLOCKED')
+  const [first, second, third] = blocked.map(({ id }) => id).sort()
+  const cronOf = async (id = '') => (await store.tasks.get(id, null)).cronId
+  const ends = async (id: string | undefined) => {
+    const cronId = await cronOf(id)
+    const task = running.find((each) => each.cronId === cronId)
+    if (task) await store.reports.report(worker, [{ id: task.id, lease: encodeLease(task), outcome: 'cancelled' }])
+  }
+  const { firings } = store.stores
+  const start = '00000000-0000-0000-0000-000000000000'
+  expect(await firings.unblockNext(start, 2)).toEqual({ tasks: [], next: second })
+  await ends(first)
+  await ends(third)
+  expect(await firings.unblockNext(start, 2)).toMatchObject({ tasks: [{ id: first, queue: 'parts' }], next: second })
+  expect(await firings.unblockNext(second ?? '', 2)).toMatchObject({ tasks: [{ id: third }], next: null })
+  // a node that goes on from the end begins anew
+  await ends(second)
+  await one.duty.runOnce()
+  expect(one.unblocked.map(({ id }) => id)).toContain(second)
+})
