@@ -80,17 +80,32 @@ gone as (delete from runs r using past p where r.task_id = p.task_id and r.run =
 select count(*)::integer as removed from gone`,
 }
 
-/** Firings by their age, also of definitions that live. */
+/**
+ * Firings by their age. Of a definition that lives the last one stays, and the last one of its schedule: it is the guard of that fire
+ * time, and what comes next follows from it.
+ */
 const sweepFirings = {
   name: 'retention_sweep_firings',
   text: `
-with past as (
-  select f.cron_id, f.fire_time from cron_firings f where f.fired_at < $1::timestamptz order by f.fired_at limit $2
+with seen as materialized (
+  select f.cron_id, f.fire_time, f.fired_at, f.outcome from cron_firings f
+  where f.fired_at >= $2::timestamptz and f.fired_at < $1::timestamptz
+    and (f.fired_at, f.cron_id, f.fire_time) > ($2::timestamptz, $3::uuid, $4::timestamptz)
+  order by f.fired_at, f.cron_id, f.fire_time limit $5
+),
+past as (
+  select s.cron_id, s.fire_time from seen s
+  where (select true from cron_tasks c where c.id = s.cron_id limit 1) is null
+    or (select true from cron_firings l where l.cron_id = s.cron_id and l.fire_time > s.fire_time
+      and (l.outcome <> 'triggered' or s.outcome = 'triggered') limit 1)
 ),
 gone as (
   delete from cron_firings f using past p where f.cron_id = p.cron_id and f.fire_time = p.fire_time returning 1
-)
-select count(*)::integer as removed from gone`,
+),
+final as (select s.* from seen s order by s.fired_at desc, s.cron_id desc, s.fire_time desc limit 1)
+select (select count(*)::integer from gone) as removed,
+  case when (select count(*) from seen) = $5
+    then (select json_build_array(f.fired_at::text, f.cron_id, f.fire_time::text) from final f) end as next`,
 }
 
 /** Sessions that ended a day ago and hold nothing. Their grants go with them. */
@@ -167,6 +182,8 @@ select count(*)::integer as removed from cleared`,
 
 /** A place among the keys: instant, tenant, key. */
 export type KeyPlace = readonly [createdAt: string, tenant: string, key: string]
+/** A place among the firings: when it was judged, definition, fire time. */
+export type FiringPlace = readonly [firedAt: string, cronId: Uuid, fireTime: string]
 /** A place among the lanes: queue, priority, tenant, gate. */
 export type LanePlace = readonly [queue: string, priority: number, tenant: string, gate: string]
 
@@ -194,8 +211,8 @@ export class SweepStore {
     return (await this.#step(sweepRuns, [cutoff, limit])).removed
   }
 
-  async firings(cutoff: string, limit: number): Promise<number> {
-    return (await this.#step(sweepFirings, [cutoff, limit])).removed
+  firings(cutoff: string, place: FiringPlace, limit: number): Promise<Swept<FiringPlace>> {
+    return this.#step<FiringPlace>(sweepFirings, [cutoff, ...place, limit])
   }
 
   async sessions(limit: number): Promise<number> {

@@ -1,6 +1,7 @@
 import type { Uuid } from '@duly/domain'
 import type { Frame } from '../../store/retention/marks.js'
 import {
+  type FiringPlace,
   type KeyPlace,
   type LanePlace,
   type RelatedTable,
@@ -30,6 +31,7 @@ export interface SweepsOptions {
 
 const lowestId = '00000000-0000-0000-0000-000000000000' as Uuid
 const firstKey: KeyPlace = ['-infinity', '', '']
+const firstFiring: FiringPlace = ['-infinity', lowestId, '-infinity']
 const firstLane: LanePlace = ['', 0, '', '']
 
 /** Removal of what hangs on tasks that are gone, and of what is old by itself: in bounded steps, walked by key. */
@@ -62,7 +64,9 @@ export class Sweeps {
 
   /** What became of fire times: the guard of what was fired twice, kept as long as the tasks are. */
   async firings({ cutoff }: Frame): Promise<void> {
-    await this.#repeat('cron_firings', (limit) => this.#options.sweeps.firings(cutoff, limit))
+    await this.#walk<FiringPlace>('cron_firings', firstFiring, (place, limit) =>
+      this.#options.sweeps.firings(cutoff, place, limit),
+    )
   }
 
   async sessions(): Promise<void> {
