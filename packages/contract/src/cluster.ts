@@ -11,6 +11,10 @@ export const ClusterNode = closed({
   number: Type.Integer({ minimum: 0, description: 'Its number among the nodes, for as long as it is there.' }),
   roles: Type.Array(Type.String()),
   version: Type.String(),
+  time_zone_data: nullable<string>('string', {
+    description: 'The version of the rules of time zones by which it computes fire times; null: not told yet.',
+    examples: ['2026a'],
+  }),
   started_at: Instant,
   last_seen_at: Instant,
   alive: Type.Boolean({ description: 'Seen less than 6 s ago; one that is not loses the partitions that it leads.' }),

@@ -17,12 +17,13 @@ export function renderCluster({ nodes, partitionCount, partitions, shards, adapt
     node.nodeId,
     node.roles.join(','),
     node.version,
+    node.timeZoneData ?? '',
     node.startedAt.toISOString(),
     node.lastSeenAt.toISOString(),
     node.alive ? 'yes' : 'no',
     node.partitionsLed,
   ])
-  return `${summary}\n${table(['NODE', 'ID', 'ROLES', 'VERSION', 'STARTED', 'SEEN', 'ALIVE', 'LEADS'], rows)}`
+  return `${summary}\n${table(['NODE', 'ID', 'ROLES', 'VERSION', 'ZONES', 'STARTED', 'SEEN', 'ALIVE', 'LEADS'], rows)}`
 }
 
 const health = ({ healthy }: { readonly healthy: boolean }): string => (healthy ? 'healthy' : 'not healthy')

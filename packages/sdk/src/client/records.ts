@@ -190,6 +190,8 @@ export interface ClusterNodeRecord {
   readonly number: number
   readonly roles: readonly string[]
   readonly version: string
+  /** The version of its rules of time zones, e.g. `2026a`. */
+  readonly timeZoneData: string | null
   readonly startedAt: Date
   readonly lastSeenAt: Date
   /** Seen less than 6 s ago. */

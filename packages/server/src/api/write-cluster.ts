@@ -25,6 +25,7 @@ function nodeOf(node: ClusterNode): WritableObject {
     number: node.number,
     roles: node.roles,
     version: node.version,
+    time_zone_data: node.timeZoneData,
     started_at: instant(node.startedAtMs),
     last_seen_at: instant(node.seenAtMs),
     alive: node.isAlive,

@@ -6,6 +6,8 @@ export interface ClusterNode {
   readonly number: number
   readonly roles: readonly string[]
   readonly version: string
+  /** The version of its rules of time zones; null: it has not said so yet. */
+  readonly timeZoneData: string | null
   readonly startedAtMs: number
   readonly seenAtMs: number
   readonly isAlive: boolean

@@ -52,13 +52,16 @@ export function assemble(
   const { promoter, watchdog, retention } = makeUpkeep(ground, upkeep)
   const leadership = makeLeadership(ground, { signals, promoter, watchdog, duties: () => duties })
   const { intake, tasks, queues, stats, names } = makeTasks(ground, { observers, signals, dispatch })
-  const { cron, cronDuty } = makeCron(ground, { observers, signals, dispatch, names, duties: () => duties })
+  const { cron, cronDuty, zoneData } = makeCron(ground, {
+    ...{ observers, signals, dispatch, names, duties: () => duties },
+    timeZoneData: process.versions.tz ?? '',
+  })
   const health = new Health(membership.database)
   const cluster = new Cluster({ store: stores.cluster, clock })
   const services: Services = { intake, tasks, cron, queues, fleet, workers, keys, stats, cluster, health }
   const api = makeApi(ground, services, config.open ? null : ring)
   const duties = makeDuties(
-    dutyParts(ground, { sessions, dispatcher, promoter, cronDuty, leadership, watchdog, retention, keyUses }),
+    dutyParts(ground, { sessions, dispatcher, promoter, cronDuty, zoneData, leadership, watchdog, retention, keyUses }),
   )
   return {
     ...{ membership, api, health, dispatcher, sessions, waiters, intake, reports, duties, recorder, signals, log },
@@ -68,7 +71,7 @@ export function assemble(
 
 type OwnDutyParts = Pick<
   DutyParts,
-  'sessions' | 'dispatcher' | 'promoter' | 'cronDuty' | 'leadership' | 'watchdog' | 'retention' | 'keyUses'
+  'sessions' | 'dispatcher' | 'promoter' | 'cronDuty' | 'zoneData' | 'leadership' | 'watchdog' | 'retention' | 'keyUses'
 >
 
 function dutyParts(ground: Ground, parts: OwnDutyParts): DutyParts {

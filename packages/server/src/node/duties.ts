@@ -4,6 +4,7 @@ import type { KeyUses } from '../access/key-uses.js'
 import { Duty } from '../base/duty.js'
 import type { Leadership } from '../coordination/leadership.js'
 import type { CronDuty } from '../cron/cron-duty.js'
+import type { ZoneData } from '../cron/zone-data.js'
 import type { Dispatcher } from '../dispatch/dispatcher.js'
 import type { Sessions } from '../dispatch/sessions.js'
 import type { Recorder } from '../stats/recorder.js'
@@ -31,6 +32,7 @@ export interface DutyParts {
   /** Null without the role of a scheduler. */
   readonly leadership: Leadership | null
   readonly cronDuty: CronDuty
+  readonly zoneData: ZoneData
   readonly watchdog: Watchdog
   readonly retention: Retention
   readonly keyUses: KeyUses
@@ -60,7 +62,8 @@ export function makeDuties(parts: DutyParts): Duties {
   const { leadership } = parts
   const membership = leadership ? pulseDuty(parts, leadership) : memberDuty(parts)
   const looks = lookDuties(parts)
-  const duties = [clockDuty(parts), membership, statsDuty(parts), ...looks]
+  const zones = duty(parts, 'time zones', 10_000, (signal) => parts.zoneData.runOnce(signal))
+  const duties = [clockDuty(parts), membership, statsDuty(parts), zones, ...looks]
   const timers = leadership ? duty(parts, 'timers', 100, () => parts.promoter.runOnce()) : null
   const watchdog = leadership ? watchDuty(parts) : null
   const cron = leadership ? duty(parts, 'cron', 1_000, () => parts.cronDuty.runOnce()) : null

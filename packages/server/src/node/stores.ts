@@ -20,6 +20,7 @@ import { StatsStore } from '../store/stats-store.js'
 import { TaskStore } from '../store/task-store.js'
 import { TimerStore } from '../store/timer-store.js'
 import { WatchStore } from '../store/watch-store.js'
+import { ZoneStore } from '../store/zone-store.js'
 
 /** Slots of `counters` that one node writes: each of its writers has one of its own, so that they never wait for another. */
 export const slotsPerNode = 16
@@ -56,6 +57,7 @@ export function makeStores(database: Database, options: { nodeNumber: number; gr
     progress: new ProgressStore(database),
     cron: new CronStore(database),
     firings: new FiringStore(database, { slot: slot(writerSlots.cron), graceMs }),
+    zones: new ZoneStore(database),
     fleet: new FleetStore(database),
     stats: new StatsStore(database, { writer: node }),
     sessions: new SessionStore(database, { graceMs, node }),

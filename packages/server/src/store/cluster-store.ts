@@ -5,7 +5,8 @@ import { leaderLeaseMs } from './leader-store.js'
 const nodes: Statement = {
   name: 'cluster_nodes',
   text: `
-select n.id, n.number, n.roles, n.version, date_part('epoch', n.started_at) * 1000 as "startedAtMs",
+select n.id, n.number, n.roles, n.version, n.time_zone_data as "timeZoneData",
+  date_part('epoch', n.started_at) * 1000 as "startedAtMs",
   date_part('epoch', n.seen_at) * 1000 as "seenAtMs",
   n.seen_at > (select duly_judged_now()) - interval '${leaderLeaseMs / 1_000} seconds' as "isAlive",
   (select count(*)::integer from partitions p where p.leader = n.id) as "partitionsLed"

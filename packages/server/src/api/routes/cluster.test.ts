@@ -5,7 +5,12 @@ import { type HttpNode, openStore, startHttpNode, until } from '../../dispatch/t
 import { compileValidator } from '../validate.js'
 
 interface Body {
-  readonly nodes: readonly { readonly number: number; readonly alive: boolean; readonly partitions_led: number }[]
+  readonly nodes: readonly {
+    readonly number: number
+    readonly alive: boolean
+    readonly partitions_led: number
+    readonly time_zone_data: string | null
+  }[]
   readonly partitions: readonly { readonly leader: number | null; readonly epoch: number }[]
   readonly partition_count: number
   readonly adapters: Record<string, { readonly healthy: boolean; readonly version?: string }>
@@ -23,11 +28,12 @@ describe('GET /cluster', () => {
 
   it('tells nodes, leaders and health, as the contract says', async () => {
     await until('all to be led', async () => (await led())[0] === 64)
+    await until('its time zone data', async () => (await read()).nodes[0]?.time_zone_data !== null)
     const body = await read()
     expect(compileValidator(Cluster)(body)).toEqual([])
     expect(body).toMatchObject({
       partition_count: 64,
-      nodes: [{ number: 0, alive: true, roles: ['api', 'scheduler'] }],
+      nodes: [{ number: 0, alive: true, roles: ['api', 'scheduler'], time_zone_data: process.versions.tz }],
     })
     expect(new Set(body.partitions.map(({ leader }) => leader))).toEqual(new Set([0]))
     expect(Object.values(body.adapters).map(({ healthy }) => healthy)).toEqual([true, true, true])

@@ -2,6 +2,7 @@ import { CronDuty, idleMs } from '../../cron/cron-duty.js'
 import { CronTasks } from '../../cron/cron-tasks.js'
 import { type Fired, Firer } from '../../cron/firer.js'
 import { Trigger } from '../../cron/trigger.js'
+import { ZoneData } from '../../cron/zone-data.js'
 import type { Names } from '../../intake/names.js'
 import type { Duties } from '../duties.js'
 import type { Ground } from './ground.js'
@@ -10,14 +11,22 @@ import type { TaskParts } from './tasks.js'
 export interface CronParts extends TaskParts {
   readonly names: Names
   readonly duties: () => Duties
+  /** The version of the runtime's rules of time zones. */
+  readonly timeZoneData: string
 }
 
 /** Definitions of one transaction: some 50 ms of work, so that what is due together drains in order and nobody waits long. */
 const batch = 200
 
-/** Recurring tasks: the service of the API, and the duty that fires them. */
-export function makeCron(ground: Ground, parts: CronParts): { readonly cron: CronTasks; readonly cronDuty: CronDuty } {
-  const { config, membership, stores, clock, metrics, storeNowMs } = ground
+/** What a node has of recurring tasks: the service of the API, the duty that fires them, and the one that keeps their times right. */
+export interface MadeCron {
+  readonly cron: CronTasks
+  readonly cronDuty: CronDuty
+  readonly zoneData: ZoneData
+}
+
+export function makeCron(ground: Ground, parts: CronParts): MadeCron {
+  const { config, membership, stores, clock, metrics, log, storeNowMs } = ground
   const { observers, signals, names, duties } = parts
   const { database, minter } = membership
   const shared = { database, store: stores.firings, intake: stores.intake, minter }
@@ -35,15 +44,20 @@ export function makeCron(ground: Ground, parts: CronParts): { readonly cron: Cro
       observers.committed([row], [placed], null)
     },
   })
+  const onScheduled = (wakeAtMs: number): void => {
+    if (cronDuty.isSooner(wakeAtMs)) duties().cron?.wake()
+    if (wakeAtMs - storeNowMs() < idleMs) signals.publishCron()
+  }
   const cron = new CronTasks({
     ...{ store: stores.cron, trigger, minter, partitions: config.partitions, storeNowMs, limit: config.cronTasksMax },
     ensureNames: (template) => names.ensure([template]),
-    onScheduled: (wakeAtMs) => {
-      if (cronDuty.isSooner(wakeAtMs)) duties().cron?.wake()
-      if (wakeAtMs - storeNowMs() < idleMs) signals.publishCron()
-    },
+    onScheduled,
   })
-  return { cron, cronDuty }
+  const zoneData = new ZoneData({
+    ...{ store: stores.zones, log, node: membership.id, own: parts.timeZoneData, batch, onScheduled },
+    renews: config.roles.includes('scheduler'),
+  })
+  return { cron, cronDuty, zoneData }
 }
 
 /** Lanes that have work now, ends and cancellations, figures, and what could not be evaluated. */
