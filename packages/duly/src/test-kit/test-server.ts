@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Duly, type Duration, toMs } from '@duly/sdk'
+import { decodeId } from '@duly/domain'
+import { Duly, type Duration, toMs, type Worker } from '@duly/sdk'
 import { startVirtualNode, type VirtualNode } from '@duly/server/testing'
 import { type EmbeddedPostgres, startPostgres } from '../postgres/index.js'
 
@@ -49,6 +50,14 @@ export interface TestServer {
   advanceTo(instant: Date | string, options?: AdvanceOptions): Promise<Date>
   /** Runs what is due now, without letting time pass. As `advance` otherwise. */
   runUntilIdle(options?: AdvanceOptions): Promise<void>
+  /**
+   * Lets a worker be gone as if its machine had lost power: the server hears nothing of it any more. What it holds stays RUNNING until
+   * its lease is over (15 s; three of its heartbeats, if it was given one), by `advance`; then it is a lost attempt, and waits for another worker. The worker itself is
+   * stopped, its handlers' signals abort, and what they still do reaches nobody.
+   *
+   * @throws Error when the worker is not connected to this server
+   */
+  loseWorker(worker: Worker): Promise<void>
   /** Stops server and database, and removes its files. Stop your workers first. */
   stop(): Promise<void>
 }
@@ -102,6 +111,12 @@ function serverOf(node: VirtualNode, { patience, closeDatabase }: ServerParts): 
       const target = instantOf(instant).getTime()
       await time.passTo(() => target, patienceOf(options))
       return now()
+    },
+    async loseWorker(worker) {
+      const { workerId } = worker
+      if (workerId === null) throw new Error('This worker is not connected: start it first.')
+      await node.lose(decodeId('worker', workerId))
+      await worker.stop({ graceMs: 0 })
     },
     runUntilIdle: (options = {}) => time.settle(patienceOf(options)),
     stop: () => {

@@ -26,19 +26,23 @@ export interface Rest {
 const shown = 20
 
 /**
- * A task is not at rest while it runs, while a live worker could take it, and while its time has come; a recurring task is not
+ * A task is not at rest while it runs (at a lost worker: once the lease is over), while a live worker could take it, and while its time has come; a recurring task is not
  * while its time has come, nor while what it made waits for the end of what it made before. A task that no worker serves rests:
- * it waits for one. `next` is the earliest instant that lies ahead, by the indexes of timers and of recurring tasks.
+ * it waits for one. `next` is the earliest instant that lies ahead, by the indexes of timers and of recurring
+ * tasks, and the leases of lost workers.
  */
 const look = {
   name: 'rest',
   text: `
 with live as materialized (
-  select queues, task_types, tenant from worker_sessions where ended_at is null and not draining
+  select queues, task_types, tenant from worker_sessions
+  where ended_at is null and not draining and id not in (select session from virtual.lost)
 ),
 restless as (
   (select o.id, o.status, o.task_type, o.queue, o.attempt, s.name as worker
-   from open_tasks o left join worker_sessions s on s.id = o.session where o.session is not null limit ${shown})
+   from open_tasks o left join worker_sessions s on s.id = o.session where o.session is not null
+     and not exists (select 1 from virtual.lost l where l.session = o.session and l.until > now())
+   limit ${shown})
   union all
   (select o.id, o.status, o.task_type, o.queue, o.attempt, null
    from open_tasks o
@@ -63,7 +67,9 @@ select date_part('epoch', now()) * 1000 as "atMs",
      where o.partition = 0 and o.wake_at > now() and o.deadline_at is null order by o.wake_at limit 1)
     union all
     (select c.wake_at from cron_tasks c where c.enabled and c.wake_at is not null and c.wake_at > now()
-     order by c.wake_at limit 1)) n) as next,
+     order by c.wake_at limit 1)
+    union all
+    (select l.until from virtual.lost l where l.until > now() order by l.until limit 1)) n) as next,
   (select coalesce(json_agg(json_build_object('id', r.id, 'status', r.status, 'taskType', r.task_type, 'queue', r.queue,
      'attempt', r.attempt, 'worker', r.worker) order by r.id), '[]') from restless r) as restless`,
 }

@@ -1,3 +1,4 @@
+import type { Uuid } from '@duly/domain'
 import pg from 'pg'
 
 /**
@@ -7,6 +8,7 @@ import pg from 'pg'
  */
 export class StoreTime {
   readonly #client: pg.Client
+  #hasLost = false
 
   private constructor(client: pg.Client) {
     this.#client = client
@@ -59,6 +61,30 @@ export class StoreTime {
     return rows[0]?.atMs ?? Number.NaN
   }
 
+  /**
+   * From now on no time that passes is spared this session: its lease ends when it would end now. What it was given it had, though the
+   * word of that may be on its way. False: it does not live.
+   */
+  async lose(session: Uuid): Promise<boolean> {
+    this.#hasLost = true
+    const { rowCount } = await this.#client.query(
+      `with had as (update session_grants set received = last_grant where session = $1)
+       insert into virtual.lost select s.id, s.live_until from worker_sessions s where s.id = $1 and s.ended_at is null for update`,
+      [session],
+    )
+    return rowCount === 1
+  }
+
+  /** Whether leases of lost sessions are over and not judged yet; over they are, whatever renewed them. */
+  async endLeases(): Promise<boolean> {
+    if (!this.#hasLost) return false
+    const { rowCount } = await this.#client.query(
+      `update worker_sessions s set live_until = l.until from virtual.lost l
+       where s.id = l.session and s.ended_at is null and l.until <= now()`,
+    )
+    return rowCount !== 0
+  }
+
   async close(): Promise<void> {
     await this.#client.end()
   }
@@ -66,11 +92,12 @@ export class StoreTime {
 
 /**
  * `since` is the real instant at which the clock showed `at`; null: it stands still. What is alive by having been heard of
- * lately is moved along with the time, and the new day's partitions are made, in one transaction.
+ * lately is moved along with the time, but for sessions that a test has lost, and the new day's partitions are made, in one transaction.
  */
 const schema = `
 create schema virtual;
 create table virtual.clock (at timestamptz not null, since timestamptz);
+create table virtual.lost (session uuid primary key, until timestamptz not null);
 create function virtual.now() returns timestamptz language plpgsql stable parallel safe as
   'begin return (select coalesce(at + (pg_catalog.now() - since), at) from virtual.clock); end';
 create function virtual.clock_timestamp() returns timestamptz language plpgsql volatile as
@@ -100,7 +127,8 @@ declare
   after timestamptz := before + ahead;
 begin
   update virtual.clock set at = at + ahead;
-  update worker_sessions set live_until = live_until + ahead where ended_at is null and live_until > before;
+  update worker_sessions set live_until = live_until + ahead where ended_at is null and live_until > before
+    and id not in (select session from virtual.lost);
   update store_marks set marked_at = marked_at + ahead, judge_after = judge_after + ahead;
   update nodes set seen_at = seen_at + ahead;
   if (after at time zone 'UTC')::date > (before at time zone 'UTC')::date then

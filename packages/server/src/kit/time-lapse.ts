@@ -87,11 +87,22 @@ export class TimeLapse {
 
   async #promote(): Promise<void> {
     const { promoter, duties } = this.#parts.parts
+    await this.#endLost()
     // until its first pulse the node leads nothing
     if (!promoter.leads(0)) await duties.membership.pass()
     promoter.lookFor()
     await duties.cron?.pass()
     await duties.timers?.pass()
+  }
+
+  /** What lost workers hold is taken back when their leases are over. */
+  async #endLost(): Promise<void> {
+    const { storeTime, parts } = this.#parts
+    if (!(await storeTime.endLeases())) return
+    // three real seconds after a pulse, the watchdog would take it for an outage, in which nobody dies
+    await parts.duties.membership.pass()
+    await storeTime.endLeases()
+    await parts.duties.watchdog?.pass()
   }
 
   /**

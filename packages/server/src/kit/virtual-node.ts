@@ -1,4 +1,4 @@
-import { systemClock } from '@duly/domain'
+import { systemClock, type Uuid } from '@duly/domain'
 import pg from 'pg'
 import { assemble, type NodeParts } from '../node/assemble.js'
 import { resolveConfig, type ServerConfig } from '../node/config.js'
@@ -6,6 +6,7 @@ import { joinDeployment } from '../node/join.js'
 import { stopNode } from '../node/stop-node.js'
 import { version } from '../node/version.js'
 import { createLogger, type LogLevel } from '../telemetry/logger.js'
+import { LostWorkers } from './lost-workers.js'
 import { OrderedIds } from './ordered-ids.js'
 import { StoreTime } from './store-time.js'
 import { TimeLapse } from './time-lapse.js'
@@ -25,6 +26,8 @@ export interface VirtualNodeOptions {
 export interface VirtualNode {
   readonly url: string
   readonly time: TimeLapse
+  /** Hears no more of this worker, which is not told either; its lease ends when it would end now. Rejects when it is not there. */
+  lose(session: Uuid): Promise<void>
   stop(): Promise<void>
 }
 
@@ -57,6 +60,11 @@ async function startOn(storeTime: StoreTime, options: VirtualNodeOptions): Promi
   const minter = new OrderedIds(() => storeClock.nowMs())
   const parts = assemble(config, { ...membership, storeClock, minter }, log)
   const time = new TimeLapse({ storeTime, storeClock, parts, hasRetention: options.retentionDays !== null })
+  const lost = new LostWorkers(parts.api)
+  const lose = async (session: Uuid): Promise<void> => {
+    if (!(await storeTime.lose(session))) throw new Error('This worker is not connected to this server.')
+    lost.add(session)
+  }
   const stopParts = () => stopNode(parts, { clock: systemClock, drainMs: config.drainMs })
   try {
     startDuties(parts)
@@ -66,7 +74,7 @@ async function startOn(storeTime: StoreTime, options: VirtualNodeOptions): Promi
       await stopParts()
       await storeTime.close()
     }
-    return { url, time, stop }
+    return { url, time, lose, stop }
   } catch (error) {
     await stopParts()
     throw error
