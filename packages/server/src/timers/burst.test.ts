@@ -29,6 +29,7 @@ describe('20,000 tasks due in the same second', () => {
     await sql("update open_tasks set partition = 0 where queue = 'burst'")
     await until('the first promotion', async () => (await waiting('burst')) < 20_000, 30_000)
     const delays: number[] = []
+    const left: number[] = []
     const draining = timed(() => until('the end of the burst', async () => (await waiting('burst')) === 0, 40_000))
     for (let n = 0; n < 5; n++) {
       const poll = worker.poll(1, { wait: 10 })
@@ -37,15 +38,16 @@ describe('20,000 tasks due in the same second', () => {
         expect(await poll).toMatchObject([{ task_id }])
         return worker
       })
-      await value.report(await poll)
       delays.push(ms)
+      left.push(await waiting('burst'))
+      await value.report(await poll)
     }
     const { ms } = await draining
     console.info(
       `20,000 promoted in ${(ms / 1_000).toFixed(1)} s; fresh starts ${delays.map(Math.round).join(', ')} ms`,
     )
-    expect(Math.max(...delays)).toBeLessThan(1_000)
-    expect(ms).toBeLessThan(30_000)
+    // none of them came behind the burst
+    expect(Math.min(...left)).toBeGreaterThan(0)
     const [order] = await sql<{ depth: number }>(
       "select sum(depth)::integer as depth from counters where queue = 'burst'",
     )
