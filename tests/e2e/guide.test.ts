@@ -58,6 +58,15 @@ it('lists.mjs finds what waits and brings it forward', async () => {
   expect(await run('lists.mjs')).toEqual(Array.from({ length: 3 }, () => 'send_letter high'))
 })
 
+it('recurring.mjs tells when it comes, and fires', async () => {
+  expect(await run('recurring.mjs')).toEqual([
+    'At 09:00, Monday to Friday, in America/New_York.',
+    'the next one is the one that is foretold: true',
+    "{ region: 'east', day: 'by hand' }",
+    'fired',
+  ])
+})
+
 it('leaves no example of the guide out', () => {
   expect([...ran].sort()).toEqual(filesUnder('examples/guide', ['.mjs']).map(({ path }) => path))
 })
