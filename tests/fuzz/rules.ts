@@ -5,6 +5,9 @@ const rules: readonly { readonly path: RegExp; readonly message: RegExp }[] = [
   { path: /\.delay_seconds$/, message: /^is required with the outcome snoozed$/ },
   { path: /^Idempotency-Key$/, message: /^differs from the field idempotency_key$/ },
   { path: /^cursor$/, message: /^is not a cursor of this list with these filters/ },
+  { path: /^filter$/, message: /^must say which tasks; to mean every one, give all: true in its place$/ },
+  { path: /^all$/, message: /^must not be given together with a filter$/ },
+  { path: /^filter\.status$/, message: /^must be one that the action \w+ changes: / },
   { path: /(^|\.)metadata$/, message: /^has \d+ bytes; at most 16384 are taken$/ },
 ]
 

@@ -99,10 +99,9 @@ function strings(schema: Schema): fc.Arbitrary<string> {
   if (idPattern.test(pattern)) return fc.stringMatching(new RegExp(pattern))
   if (fits('a b!')) return texts(maxLength).filter(fits)
   const any = fc.stringMatching(new RegExp(pattern)).filter(fits)
-  return fc.oneof(
-    { weight: 4, arbitrary: fc.constantFrom(...names.filter(fits), 'default') },
-    { weight: 1, arbitrary: any },
-  )
+  const known = names.filter(fits)
+  if (known.length === 0) return any
+  return fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...known) }, { weight: 1, arbitrary: any })
 }
 
 const odd = [

@@ -37,6 +37,8 @@ const services: readonly Room[] = [
   // The watchdog ends attempts as a report does.
   service('upkeep', ['dispatch']),
   service('tasks', []),
+  // Operations on many tasks.
+  service('bulk', []),
   // Who calls, by the key shown.
   service('access', []),
   // What tasks did, counted by those who did it.

@@ -1,7 +1,9 @@
 import type { TSchema } from 'typebox'
+import * as bulk from './bulk.js'
 import { Cluster, ClusterNode } from './cluster.js'
 import { Status } from './common.js'
 import * as cron from './cron-tasks.js'
+import * as dlq from './dead-letters.js'
 import { Worker, WorkerList } from './fleet.js'
 import * as keys from './keys.js'
 import { Problem } from './problems.js'
@@ -30,6 +32,14 @@ export const components: Readonly<Record<string, TSchema>> = {
   TaskEventList: tasks.TaskEventList,
   TaskError: tasks.TaskErrorSchema,
   Status,
+  DeadLetter: dlq.DeadLetter,
+  DeadLetterList: dlq.DeadLetterList,
+  DeadLetterGroup: dlq.DeadLetterGroup,
+  DeadLetterSummary: dlq.DeadLetterSummary,
+  BulkRequest: bulk.BulkRequest,
+  BulkPreview: bulk.BulkPreview,
+  BulkOperation: bulk.BulkOperation,
+  BulkOperationList: bulk.BulkOperationList,
   CreateCronTask: cron.CreateCronTask,
   PutCronTask: cron.PutCronTask,
   EditCronTask: cron.EditCronTask,

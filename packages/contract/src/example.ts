@@ -5,6 +5,8 @@ const samples: readonly (readonly [RegExp, string])[] = [
   [/^\^worker-/, 'worker-01m8m8fzk4f6ttv2ad5b1chh1v'],
   [/^\^wf-/, 'wf-01m8m8hw2te5a8nvdrk0q1m7cz'],
   [/^\^cron-/, 'cron-01m8m8jr9bfaqs41e5xw3v6t2p'],
+  [/^\^bulk-/, 'bulk-01m8m8nb1qf5wv7x9z3c2d4e6g'],
+  [/^\^\[0-9a-f\]\{16\}\$/, '5e884898da280471'],
   [/^\^key-/, 'key-01m8m8kd7xe3bty5rn8g2h4j6q'],
 ]
 

@@ -1,6 +1,8 @@
 import type { ErrorCode } from '@duly/domain'
+import { bulkRoutes } from './routes/bulk.js'
 import { clusterRoutes } from './routes/cluster.js'
 import { cronRoutes } from './routes/cron-tasks.js'
+import { deadLetterRoutes } from './routes/dead-letters.js'
 import { keyRoutes } from './routes/keys.js'
 import { queueRoutes } from './routes/queues.js'
 import type { ApiRoute, ApiRouteGroup } from './routes/route.js'
@@ -14,6 +16,8 @@ export { type ApiResponse, type ApiRoute, apiBase } from './routes/route.js'
 /** Every route by its operation id. */
 export const apiRoutes = {
   ...taskRoutes,
+  ...deadLetterRoutes,
+  ...bulkRoutes,
   ...cronRoutes,
   ...queueRoutes,
   ...workerRoutes,

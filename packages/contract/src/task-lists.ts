@@ -50,7 +50,8 @@ export type RunBody = Static<typeof Run>
 export const TaskSummaryList = list(TaskSummary)
 export const RunList = list(Run)
 
-export const TaskListQuery = closed({
+/** Which tasks are meant; all that is given must fit. */
+export const taskFilters = {
   status: Type.Optional(Status),
   task_type: Type.Optional(name()),
   queue: Type.Optional(name()),
@@ -63,8 +64,9 @@ export const TaskListQuery = closed({
   ),
   created_before: Type.Optional(Type.String({ format: 'date-time', description: 'Created before this instant.' })),
   correlation_id: Type.Optional(plainText(limits.nameMaxChars, { description: '`metadata.correlation_id` is this.' })),
-  ...PageQuery,
-})
+}
+
+export const TaskListQuery = closed({ ...taskFilters, ...PageQuery })
 export type TaskListQueryBody = Static<typeof TaskListQuery>
 
 /** Runs have whole errors with their stacks. */

@@ -166,6 +166,10 @@ export const Task = closed({
   workflow_id: NullableId,
   cron_id: NullableId,
   trace_id: NullableText,
+  discarded_at: nullable<string>('string', {
+    format: 'date-time',
+    description: 'When a DEAD task was taken out of the dead letters.',
+  }),
   progress: Type.Union([closed({ percent: Type.Number(), note: NullableText }), Type.Null()]),
 })
 export type TaskBody = Static<typeof Task>

@@ -1,6 +1,6 @@
 /** What an API key can be good for. */
 export const scopes = [
-  { name: 'submit', doc: 'submit, edit, cancel and retry tasks' },
+  { name: 'submit', doc: 'submit, edit, cancel, retry and discard tasks' },
   { name: 'read', doc: 'read tasks, queues, workers and figures' },
   { name: 'work', doc: 'run tasks as a worker' },
   { name: 'admin', doc: 'everything: the other scopes, and keys, queues and workers beside them' },

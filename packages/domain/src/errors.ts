@@ -68,7 +68,7 @@ export const errorCatalogue = {
     status: 409,
     title: 'Not possible in this state',
     retryable: false,
-    doc: 'The task is in a state from which the transition does not lead; `detail` names the state.',
+    doc: 'The task, or the operation, is in a state from which the transition does not lead; `detail` names the state.',
   },
   session_lost: {
     status: 409,
@@ -114,9 +114,9 @@ export const errorCatalogue = {
   },
   rate_limited: {
     status: 429,
-    title: 'Too many submissions',
+    title: 'Too many at once',
     retryable: true,
-    doc: 'The submission rate of the tenant is exceeded. Repeat after Retry-After.',
+    doc: 'The submission rate of the tenant is exceeded, or as many operations on many tasks run as may at once. Repeat after Retry-After.',
   },
   headers_too_large: {
     status: 431,

@@ -2,7 +2,7 @@ import { DulyError } from './errors.js'
 import { checkLength, notCanonical, readHex, type Uuid, uuidOfWords } from './uuid.js'
 
 /** The kinds of things that have an id on the wire, by the prefix that tells them apart. */
-export const idPrefixes = ['task', 'cron', 'wf', 'worker', 'key'] as const
+export const idPrefixes = ['task', 'cron', 'wf', 'worker', 'key', 'bulk'] as const
 /** The prefix of an id on the wire. */
 export type IdPrefix = (typeof idPrefixes)[number]
 

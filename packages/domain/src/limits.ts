@@ -48,6 +48,8 @@ export const limits = {
   tenantsMaxCount: 1_000_000,
   /** Live ones, of each tenant, and of those that are bound to none. */
   apiKeysMaxCount: 1_000,
+  /** Operations on many tasks that run at once, of each tenant, and of those that are bound to none. */
+  bulkMaxRunning: 100,
   /** Default; an operator can set it. */
   cronTasksMaxPerTenant: 1_000_000,
   /** All sixty minutes as a list take 169. */

@@ -1,6 +1,8 @@
 // The service border as types, one file a theme; imported from here.
+export type * from './model/bulk.js'
 export type * from './model/cluster.js'
 export type * from './model/cron.js'
+export type * from './model/dead-letters.js'
 export type * from './model/keys.js'
 export type * from './model/lists.js'
 export type * from './model/queues.js'

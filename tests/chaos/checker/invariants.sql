@@ -53,6 +53,20 @@ select coalesce(u.id, d.task_id) as subject, concat('dead: ', u.id is not null, 
 from (select id from outcomes where status = 'DEAD' and discarded_at is null) u full join dead_letters d on d.task_id = u.id
 where u.id is null or d.task_id is null;
 
+-- invariant: the counts of dead letters are those of each group
+-- at rest
+select concat_ws(' / ', coalesce(c.tenant, d.tenant), coalesce(c.queue, d.queue), coalesce(c.task_type, d.task_type), coalesce(c.fingerprint, d.fingerprint)) as subject,
+  concat(coalesce(c.letters, 0), ' counted, ', coalesce(d.letters, 0), ' dead letters') as detail
+from (select tenant, queue, task_type, fingerprint, sum(letters) as letters from dead_letter_counts group by 1, 2, 3, 4) c
+full join (
+  select tenant, queue, task_type, fingerprint, count(*) as letters from dead_letters where fingerprint is not null group by 1, 2, 3, 4) d
+  using (tenant, queue, task_type, fingerprint)
+where coalesce(c.letters, 0) <> coalesce(d.letters, 0);
+
+-- invariant: an operation on many tasks counts each of them once
+select b.id as subject, concat(b.matched, ' matched, ', b.done, ' done, ', b.skipped, ' skipped, ', b.failed, ' failed') as detail
+from bulk_operations b where b.matched <> b.done + b.skipped + b.failed;
+
 -- invariant: the counters are the waiting tasks of each lane
 -- at rest
 select concat_ws(' / ', coalesce(c.queue, o.queue), coalesce(c.priority, o.priority), coalesce(c.tenant, o.tenant), coalesce(c.gate, o.gate)) as subject,

@@ -55,7 +55,9 @@ values (sample(3), 1, 1, 'lost', ${at(-2)}, ${at(-1)}), (sample(4), 1, 1, 'faile
        (sample(6), 1, 1, 'released', ${at(-2)}, ${at(-1)});
 insert into runs (task_id, run, archived_at, status, completed_at, attempt, failures, crashes)
 values (sample(6), 1, now(), 'CANCELLED', ${at(-1)}, 1, 0, 0);
-insert into dead_letters values (sample(4), 'acme', 'default', 'x', now());
+insert into dead_letters values (sample(4), 'acme', 'default', 'x', now(), 'E', 'm 1', 'm <n>', '0123456789abcdef');
+insert into dead_letter_counts values ('acme', 'default', 'x', '0123456789abcdef', 1, 3), ('acme', 'default', 'x', '0123456789abcdef', 2, -2);
+insert into bulk_operations (id, action, source, filter, actor, matched, done, skipped) values (sample(9), 'cancel', 'tasks', '{}', 'api', 3, 2, 1);
 insert into idempotency_keys values ('acme', 'key-1', sample(1), '', now()), ('acme', 'key-5', sample(5), '', now());
 insert into counters values ('default', 2, 'acme', '', 1, 3), ('default', 2, 'acme', '', 2, -2);`
 
@@ -108,6 +110,15 @@ const damages: Readonly<Record<string, readonly string[]>> = {
     'delete from dead_letters',
     'update outcomes set discarded_at = now() where id = sample(4)',
     `insert into dead_letters values (sample(6), 'acme', 'default', 'x', now())`,
+  ],
+  'the counts of dead letters are those of each group': [
+    'delete from dead_letter_counts where slot = 2',
+    `update dead_letters set fingerprint = 'fedcba9876543210'`,
+    `insert into dead_letter_counts values ('acme', 'gone', 'x', '0123456789abcdef', 1, 1)`,
+  ],
+  'an operation on many tasks counts each of them once': [
+    'update bulk_operations set matched = 4',
+    'update bulk_operations set failed = 1',
   ],
   'the counters are the waiting tasks of each lane': [
     'update counters set depth = depth + 1 where slot = 2',

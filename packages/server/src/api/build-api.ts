@@ -15,8 +15,10 @@ import { registerRoles } from './plugins/roles.js'
 import { endIfUnread, registerUnreadBodies } from './plugins/unread-bodies.js'
 import { parseQuery } from './query-text.js'
 import { registerApiPage } from './routes/api-page.js'
+import { registerBulk } from './routes/bulk.js'
 import { registerCluster } from './routes/cluster.js'
 import { registerCronTasks } from './routes/cron-tasks.js'
+import { registerDeadLetters } from './routes/dead-letters.js'
 import { registerFleet } from './routes/fleet.js'
 import { registerKeys } from './routes/keys.js'
 import { registerQueues } from './routes/queues.js'
@@ -71,6 +73,8 @@ export function buildApi({ services, gate, config = {}, logger, metrics }: ApiPa
   for (const register of [
     registerTasks,
     registerTaskLists,
+    registerDeadLetters,
+    registerBulk,
     registerCronTasks,
     registerQueues,
     registerFleet,

@@ -138,6 +138,7 @@ function originOf(task: TaskSummary): WritableObject {
     workflow_id: optionalId('wf', task.workflowId),
     cron_id: optionalId('cron', task.cronId),
     trace_id: traceIdOf(task.traceparent),
+    discarded_at: instant(task.discardedAtMs),
   }
 }
 

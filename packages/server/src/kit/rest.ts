@@ -4,7 +4,7 @@ import type { StoreTime } from './store-time.js'
 /** A task that has something to do at the present instant. */
 export interface RestlessTask {
   readonly id: Uuid
-  /** Its own; `FIRING`: of a recurring task whose time has come. */
+  /** Its own; `FIRING`: of a recurring task whose time has come; `OPERATING`: of an operation on many tasks that goes on. */
   readonly status: string
   readonly taskType: string
   readonly queue: string
@@ -60,6 +60,8 @@ restless as (
   union all
   (select c.id, 'FIRING', c.task_type, c.queue, 0, null
    from cron_tasks c where c.enabled and c.wake_at is not null and c.wake_at <= now() limit ${shown})
+  union all
+  (select b.id, 'OPERATING', b.action, b.source, 0, null from bulk_operations b where b.runnable_at is not null limit ${shown})
 )
 select date_part('epoch', now()) * 1000 as "atMs",
   (select min(n.wake_at)::text from (

@@ -1,4 +1,4 @@
-import { encodeId } from '@duly/domain'
+import { encodeId, type IdPrefix } from '@duly/domain'
 import type { Rest, RestlessTask } from './rest.js'
 
 /** Time can't pass: tasks that are due now did not come to rest. Says which, and what they wait for. */
@@ -16,12 +16,16 @@ export class RestlessError extends Error {
   }
 }
 
-const idOf = ({ id, status }: RestlessTask): string => encodeId(status === 'FIRING' ? 'cron' : 'task', id)
+/** What is no task, by its status. */
+const kinds: Readonly<Partial<Record<string, IdPrefix>>> = { FIRING: 'cron', OPERATING: 'bulk' }
+
+const idOf = ({ id, status }: RestlessTask): string => encodeId(kinds[status] ?? 'task', id)
 
 function describe(task: RestlessTask): string {
   const { status, taskType, queue, attempt, worker } = task
   const name = `${idOf(task)} ${taskType}`
   if (status === 'FIRING') return `${name}: a recurring task is due and has not fired`
+  if (status === 'OPERATING') return `${name}: an operation on many tasks goes on`
   if (status === 'RUNNING') return `${name}: attempt ${attempt} runs at worker ${worker ?? 'unknown'} and does not end`
   if (status === 'PENDING') return `${name}: waits in ${queue} for a free slot of a worker`
   return `${name}: is ${status} and due`

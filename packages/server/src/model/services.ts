@@ -1,4 +1,5 @@
 import type { TenantScope, Uuid } from '@duly/domain'
+import type { BulkOrder, BulkPreview, BulkRecord } from './bulk.js'
 import type { ClusterRecord } from './cluster.js'
 import type {
   CronEdit,
@@ -12,6 +13,7 @@ import type {
   PreviewRequest,
   PutResult,
 } from './cron.js'
+import type { DeadLetter, DeadLetterFilters, DeadLetterSummary, SummaryFilters } from './dead-letters.js'
 import type { ApiKeyRecord, NewApiKey } from './keys.js'
 import type { Page, PageRequest, RunRecord, TaskEdit, TaskFilters, TaskSummary } from './lists.js'
 import type { PurgeResult, QueueRecord } from './queues.js'
@@ -63,6 +65,31 @@ export interface Services {
     edit(id: Uuid, tenant: TenantScope, change: { readonly edit: TaskEdit; readonly actor: Actor }): Promise<TaskRecord>
     /** The current run, then the past ones, newest first. */
     runs(id: Uuid, tenant: TenantScope, page: PageRequest): Promise<Page<RunRecord>>
+  }
+  /** Tasks whose retries are used up. Of a caller who is bound to a tenant: that tenant's, and `forbidden` for another's. */
+  readonly deadLetters: {
+    /** The latest first. */
+    list(filters: DeadLetterFilters, tenant: TenantScope, page: PageRequest): Promise<Page<DeadLetter>>
+    /** The largest groups first. */
+    summary(filters: SummaryFilters, tenant: TenantScope, limit: number): Promise<DeadLetterSummary>
+    /** Rejects with `not_found` unless it is a dead letter. */
+    retry(id: Uuid, tenant: TenantScope, actor: Actor): Promise<TaskRecord>
+    /** For good; the record stays, marked. Rejects with `not_found` unless it is a dead letter. */
+    discard(id: Uuid, tenant: TenantScope, actor: Actor): Promise<void>
+  }
+  /** Operations on many tasks. Of a caller who is bound to a tenant: on that tenant's, and `forbidden` for another's. */
+  readonly bulk: {
+    /** It begins when this has resolved, and is done in the background. Rejects with `rate_limited` beyond so many at once. */
+    start(order: BulkOrder, tenant: TenantScope, actor: Actor): Promise<BulkRecord>
+    /** Changes nothing. */
+    preview(order: BulkOrder, tenant: TenantScope): Promise<BulkPreview>
+    get(id: Uuid, tenant: TenantScope): Promise<BulkRecord>
+    /** The record as soon as it has ended, or as it stands after `waitMs` (or when `signal` aborts). */
+    getFinished(id: Uuid, tenant: TenantScope, wait: WaitRequest): Promise<BulkRecord>
+    /** Newest first. */
+    list(tenant: TenantScope, page: PageRequest): Promise<Page<BulkRecord>>
+    /** Rejects with `wrong_state` when it has ended otherwise. */
+    cancel(id: Uuid, tenant: TenantScope, actor: Actor): Promise<BulkRecord>
   }
   /** Recurring tasks. What a call schedules is committed when it resolves. */
   readonly cron: {

@@ -92,6 +92,8 @@ export interface TaskRecord {
   readonly workflowId: Uuid | null
   readonly cronId: Uuid | null
   readonly traceparent: string | null
+  /** When a dead task was taken out of the dead letters. */
+  readonly discardedAtMs: number | null
   readonly progress: { readonly percent: number; readonly note: string | null } | null
 }
 

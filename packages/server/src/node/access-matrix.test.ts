@@ -10,6 +10,7 @@ import {
   unknownSecret,
 } from '../access/testing/guarded-nodes.js'
 import { compileValidator } from '../api/validate.js'
+import type { Api } from '../dispatch/testing/http-node.js'
 
 // Made from the table of routes: a new route is covered when it stands there.
 
@@ -47,6 +48,7 @@ beforeAll(async () => {
 const nothing = (): Names => ({
   ...{ task_id: unknownId('task'), worker_id: unknownId('worker'), key_id: unknownId('key') },
   ...{ cron_id: unknownId('cron'), cron_name: 'nobody-has-this' },
+  bulk_id: unknownId('bulk'),
   name: 'nobody-has-this',
 })
 
@@ -136,6 +138,7 @@ describe("another tenant's", () => {
       worker_id: worker.id,
       key_id: (await guarded.key(['read'], 'acme-corp')).id,
       cron_id: await defineCron('acme-corp'),
+      bulk_id: await retryNothing(api),
       cron_name: cronName,
       name: 'acme-has-this',
     }
@@ -147,6 +150,11 @@ describe("another tenant's", () => {
     const definition = { cron_expression: '@yearly', task_type: 'work' }
     const { body } = await api.call<Names>('PUT', `/cron-tasks/by-name/${cronName}`, definition)
     return String(body.cron_id)
+  }
+
+  const retryNothing = async (api: Api): Promise<string> => {
+    const order = { action: 'retry', filter: { queue: 'acme-has-this', status: 'DEAD' } }
+    return String((await api.call<Names>('POST', '/tasks/bulk', order)).body.bulk_id)
   }
 
   // a PUT by name makes the caller's own

@@ -13,6 +13,7 @@ import { type DutyParts, makeDuties } from './duties.js'
 import { Health } from './health.js'
 import type { Membership } from './join.js'
 import { makeAccess } from './make-access.js'
+import { makeBulk } from './parts/bulk.js'
 import { makeCron } from './parts/cron.js'
 import { makeDispatch } from './parts/dispatch.js'
 import { type Ground, makeGround } from './parts/ground.js'
@@ -56,12 +57,18 @@ export function assemble(
     ...{ observers, signals, dispatch, names, duties: () => duties },
     timeZoneData: process.versions.tz ?? '',
   })
+  const acting = { observers, signals, dispatch, tasks, duties: () => duties }
+  const { bulk, runner: bulkRunner, deadLetters } = makeBulk(ground, acting)
   const health = new Health(membership.database)
   const cluster = new Cluster({ store: stores.cluster, clock })
-  const services: Services = { intake, tasks, cron, queues, fleet, workers, keys, stats, cluster, health }
+  const services: Services = {
+    ...{ intake, tasks, deadLetters, bulk, cron, queues, fleet, workers, keys, stats, cluster, health },
+  }
   const api = makeApi(ground, services, config.open ? null : ring)
   const duties = makeDuties(
-    dutyParts(ground, { sessions, dispatcher, promoter, cronDuty, zoneData, leadership, watchdog, retention, keyUses }),
+    dutyParts(ground, {
+      ...{ sessions, dispatcher, promoter, cronDuty, zoneData, bulkRunner, leadership, watchdog, retention, keyUses },
+    }),
   )
   return {
     ...{ membership, api, health, dispatcher, sessions, waiters, intake, reports, duties, recorder, signals, log },
@@ -71,7 +78,16 @@ export function assemble(
 
 type OwnDutyParts = Pick<
   DutyParts,
-  'sessions' | 'dispatcher' | 'promoter' | 'cronDuty' | 'zoneData' | 'leadership' | 'watchdog' | 'retention' | 'keyUses'
+  | 'sessions'
+  | 'dispatcher'
+  | 'promoter'
+  | 'cronDuty'
+  | 'zoneData'
+  | 'bulkRunner'
+  | 'leadership'
+  | 'watchdog'
+  | 'retention'
+  | 'keyUses'
 >
 
 function dutyParts(ground: Ground, parts: OwnDutyParts): DutyParts {
@@ -79,6 +95,7 @@ function dutyParts(ground: Ground, parts: OwnDutyParts): DutyParts {
   return {
     ...{ config, membership, clock, log, waiters, recorder, ...parts },
     tasks: stores.tasks,
+    deadLetters: stores.deadLetters,
     summer: new Summer({ store: stores.stats, storeNowMs }),
     onOthers: (count) => {
       others.count = count

@@ -2,6 +2,7 @@ import type { Clock } from '@duly/domain'
 import pg from 'pg'
 import type { KeyUses } from '../access/key-uses.js'
 import { Duty } from '../base/duty.js'
+import type { BulkRunner } from '../bulk/runner.js'
 import type { Leadership } from '../coordination/leadership.js'
 import type { CronDuty } from '../cron/cron-duty.js'
 import type { ZoneData } from '../cron/zone-data.js'
@@ -10,6 +11,7 @@ import type { Sessions } from '../dispatch/sessions.js'
 import type { Recorder } from '../stats/recorder.js'
 import type { Summer } from '../stats/summer.js'
 import { ensureDays } from '../store/days.js'
+import type { DeadLetterStore } from '../store/dead-letter-store.js'
 import type { TaskStore } from '../store/task-store.js'
 import type { Waiters } from '../tasks/waiters.js'
 import type { Logger } from '../telemetry/logger.js'
@@ -33,6 +35,8 @@ export interface DutyParts {
   readonly leadership: Leadership | null
   readonly cronDuty: CronDuty
   readonly zoneData: ZoneData
+  readonly bulkRunner: BulkRunner
+  readonly deadLetters: DeadLetterStore
   readonly watchdog: Watchdog
   readonly retention: Retention
   readonly keyUses: KeyUses
@@ -46,6 +50,8 @@ export interface Duties {
   readonly timers: Duty | null
   /** Fires recurring tasks. */
   readonly cron: Duty | null
+  /** Works at operations on many tasks. */
+  readonly bulk: Duty | null
   /** Says that the node lives and counts the others; of a scheduler, leads and marks the store as well. */
   readonly membership: Duty
   readonly all: readonly Duty[]
@@ -67,10 +73,12 @@ export function makeDuties(parts: DutyParts): Duties {
   const timers = leadership ? duty(parts, 'timers', 100, () => parts.promoter.runOnce()) : null
   const watchdog = leadership ? watchDuty(parts) : null
   const cron = leadership ? duty(parts, 'cron', 1_000, () => parts.cronDuty.runOnce()) : null
-  if (timers && watchdog && cron) duties.push(timers, watchdog, cron, ...schedulerDuties(parts))
+  const bulk = leadership ? duty(parts, 'bulk operations', 1_000, (signal) => parts.bulkRunner.runOnce(signal)) : null
+  if (timers && watchdog && cron && bulk) duties.push(timers, watchdog, cron, bulk, ...schedulerDuties(parts))
   return {
     timers,
     cron,
+    bulk,
     membership,
     all: duties,
     watchdog,
@@ -78,6 +86,7 @@ export function makeDuties(parts: DutyParts): Duties {
       for (const each of [membership, ...looks]) each.wake()
       timers?.wake()
       cron?.wake()
+      bulk?.wake()
     },
     start: () => {
       for (const each of duties) each.start()
@@ -154,7 +163,7 @@ function lookDuties(parts: DutyParts): Duty[] {
 }
 
 function schedulerDuties(parts: DutyParts): Duty[] {
-  const { retention, config, summer } = parts
+  const { retention, config, summer, deadLetters } = parts
   return [
     duty(parts, 'sums of stats', 10_000, async () => {
       await summer.runOnce()
@@ -164,6 +173,8 @@ function schedulerDuties(parts: DutyParts): Duty[] {
       await makeDays(config.databaseUrl)
       return 3_600_000
     }),
+    // what nodes of the version before buried: none, mostly
+    duty(parts, 'dead letters', 60_000, async () => ((await deadLetters.fill(500)) ? 100 : 3_600_000)),
     duty(parts, 'retention', 60_000, (signal) => retention.runOnce(signal)),
   ]
 }

@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto'
 import type { Uuid } from '@duly/domain'
 import { PostgresReadyQueue } from '../queue/postgres/ready-queue.js'
 import { AttemptStore } from '../store/attempt-store.js'
+import { BulkStore } from '../store/bulk-store.js'
 import { ClusterStore } from '../store/cluster-store.js'
 import { CronStore } from '../store/cron-store.js'
 import type { Database } from '../store/database.js'
+import { DeadLetterStore } from '../store/dead-letter-store.js'
 import { EditStore } from '../store/edit-store.js'
 import { FiringStore } from '../store/firing-store.js'
 import { FleetStore } from '../store/fleet-store.js'
@@ -35,6 +37,7 @@ export const writerSlots = {
   tasks: 7,
   purges: 8,
   cron: 9,
+  bulk: 10,
 } as const
 
 /** What the watchdog allows beyond the grace that workers are given: time for their own report to arrive. */
@@ -54,6 +57,8 @@ export function makeStores(database: Database, options: { nodeNumber: number; gr
     edits: new EditStore(database, { slot: slot(writerSlots.tasks) }),
     lists: new ListStore(database),
     tasks: new TaskStore(database, { slot: slot(writerSlots.tasks), graceMs }),
+    deadLetters: new DeadLetterStore(database, { slot: slot(writerSlots.tasks) }),
+    bulk: new BulkStore(database, { slot: slot(writerSlots.bulk), graceMs }),
     progress: new ProgressStore(database),
     cron: new CronStore(database),
     firings: new FiringStore(database, { slot: slot(writerSlots.cron), graceMs }),

@@ -1,5 +1,6 @@
 import { statusGuard } from '@duly/domain'
 import { byKey, type Statement, unnested } from './database.js'
+import { countLetters } from './dead-letter-sql.js'
 
 // The id as a list of one, the session by "is not distinct from": see `byKey` in database.ts.
 const holdsFence = (alias: string) => `
@@ -75,12 +76,12 @@ export const finish: Statement = {
   text: `
 with gone as materialized (
   delete from open_tasks o
-  using (${unnested([...endColumns, ['final', 'text'], ['result', 'text']])}) i
+  using (${unnested([...endColumns, ['final', 'text'], ['result', 'text'], ['error_pattern', 'text']])}) i
   where ${holdsLease('i')} and (i.final <> 'CANCELLED' or o.cancel_requested_at is not null)
   returning o.id, o.tenant, o.queue, o.task_type, o.priority, o.gate, o.attempt, o.snoozes, o.releases, o.run, o.session,
     o.token, o.started_at, o.partition, o.workflow_id, o.result_ttl_ms, i.worker_name, i.error_class, i.error_message, i.error_stack,
     coalesce(i.failures, o.failures) as failures, coalesce(i.crashes, o.crashes) as crashes,
-    coalesce(i.undelivered, o.undelivered) as undelivered, i.result, i.actor, i.transition,
+    coalesce(i.undelivered, o.undelivered) as undelivered, i.result, i.error_pattern, i.actor, i.transition,
     case when o.cancel_requested_at is not null and i.final not in ('SUCCEEDED', 'FAILED') then 'CANCELLED' else i.final
       end as final,
     case when o.cancel_requested_at is not null and i.final not in ('SUCCEEDED', 'FAILED')
@@ -108,9 +109,13 @@ event as (
   select id, now(), transition, 'RUNNING', final, attempt, actor, reason from gone where final <> 'SUCCEEDED'
 ),
 dead as (
-  insert into dead_letters (task_id, tenant, queue, task_type, died_at, error_class, error_message)
-  select id, tenant, queue, task_type, now(), error_class, error_message from gone where final = 'DEAD'
-)
+  insert into dead_letters (task_id, tenant, queue, task_type, died_at, error_class, error_message, error_pattern, fingerprint)
+  select id, tenant, queue, task_type, now(), error_class, error_message, error_pattern,
+    duly_fingerprint(queue, task_type, coalesce(error_class, ''), error_pattern)
+  from gone where final = 'DEAD'
+  returning tenant, queue, task_type, fingerprint
+),
+letters_counted as (${countLetters('dead', '', '$21')})
 select ${goneColumns} from gone`,
 }
 

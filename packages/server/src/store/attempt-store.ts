@@ -1,4 +1,4 @@
-import type { Backoff, Jitter, TaskStatus, Uuid } from '@duly/domain'
+import { type Backoff, errorPattern, type Jitter, type TaskStatus, type Uuid } from '@duly/domain'
 import type { AttemptOutcome, TaskError } from '../model.js'
 import * as sql from './attempt-sql.js'
 import type { Database } from './database.js'
@@ -125,6 +125,8 @@ export class AttemptStore {
           ...common(rows),
           textArray(rows.map((row) => row.status)),
           results,
+          textArray(rows.map(patternOf)),
+          this.#slot,
         ])
     return landed.map(withToken)
   }
@@ -163,6 +165,10 @@ export class AttemptStore {
 
 /** A success that a worker reported: it holds whatever else was asked for, and leaves no trail. */
 const isPlainSuccess = ({ status, condition }: Finish): boolean => status === 'SUCCEEDED' && condition === 'none'
+
+/** What groups a dead task with others; of a task that does not die, nothing is computed. */
+const patternOf = ({ status, error }: Finish): string | null =>
+  status === 'DEAD' ? errorPattern(error?.message ?? '') : null
 
 function fenceArrays(fences: readonly Fence[]): Buffer[] {
   return [

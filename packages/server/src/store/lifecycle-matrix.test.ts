@@ -89,6 +89,9 @@ const steps: Partial<
   },
   edit: { step: ({ id }) => node.stores.edits.edit(id, null, { edit: { priority: 1 }, actor: 'api:tester' }) },
   replay: { step: ({ id }) => node.stores.tasks.replay(id, null, 'api:tester') },
+  discard: {
+    step: ({ id }) => node.stores.deadLetters.discard([id], null, { actor: 'api:tester', reason: null }),
+  },
 }
 
 async function overdue(id: string, _queue: string): Promise<void> {
@@ -148,6 +151,7 @@ const landings: Record<string, string> = {
   'replay FAILED': 'PENDING run=2 | 1 failed | replay FAILED>PENDING @- api',
   'replay DEAD': 'PENDING run=2 | 1 failed | replay DEAD>PENDING @- api',
   'replay CANCELLED': 'PENDING run=2 | 1 cancelled | replay CANCELLED>PENDING @- api',
+  'discard DEAD': 'DEAD failures=1 | 1 failed | discard DEAD>DEAD @- api',
 }
 
 /** What a landing text says, read from the store. Only the last event is told: the ones before made the place. */

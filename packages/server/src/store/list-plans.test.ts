@@ -34,6 +34,7 @@ describe('plans of lists', () => {
     workflow: /^Index Cond: \(\(workflow_id = \$9\) AND \(id < \$1\) AND \(id >= \$2\)\)$/,
     cron: /^Index Cond: \(\(cron_id = \$10\) AND \(id < \$1\) AND \(id >= \$2\)\)$/,
     tenant: /^Index Cond: \(\(tenant = \$5\) AND \(id < \$1\) AND \(id >= \$2\)\)$/,
+    open: /^Index Cond: \(\(id < \$1\) AND \(id >= \$2\)\)$/,
     all: /^Index Cond: \(\(id < \$1\) AND \(id >= \$2\)\)$/,
     waiting: /^Index Cond: \(\(ROW\(status, id\) < ROW\(\$14, \$1\)\) AND \(ROW\(status, id\) >= ROW\(\$14, \$2\)\)\)$/,
     running: /^Index Cond: \(session >= '0/,

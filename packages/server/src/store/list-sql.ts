@@ -5,7 +5,17 @@ import { summaryColumns, summaryJoins } from './record-sql.js'
  * What a list walks along, newest first: the index whose every entry fits one filter. The other filters are asked of the rows
  * that it leads to.
  */
-export const drivers = ['workflow', 'cron', 'tenant', 'waiting', 'running', 'ended', 'succeeded', 'all'] as const
+export const drivers = [
+  'workflow',
+  'cron',
+  'tenant',
+  'waiting',
+  'running',
+  'open',
+  'ended',
+  'succeeded',
+  'all',
+] as const
 export type Driver = (typeof drivers)[number]
 
 /** Drivers that lead over tasks wherever they stand. */
@@ -14,7 +24,7 @@ type TaskDriver = (typeof taskDrivers)[number]
 const isTaskDriver = (driver: Driver): driver is TaskDriver => (taskDrivers as readonly Driver[]).includes(driver)
 
 /** How a task can stand by its status, each looked up in its own way. */
-const standings = ['waiting', 'ended', 'succeeded'] as const
+const standings = ['waiting', 'ended', 'succeeded', 'open'] as const
 export type Standing = (typeof standings)[number]
 
 /**
@@ -45,6 +55,8 @@ const walks: Readonly<Record<Driver, string>> = {
     select h.id, h.tenant, h.task_type, h.queue from (
       select o.id, o.tenant, o.task_type, o.queue from open_tasks o where o.session >= '${zeroUuid}'::uuid offset 0) h
     where ${range('h.id')} order by h.id desc`,
+  open: `
+    select o.id, o.tenant, o.task_type, o.queue from open_tasks o where ${range('o.id')} order by o.id desc`,
   ended: `
     select u.id from outcomes u
     where u.status = $14::text and u.status <> 'SUCCEEDED' and ${range('u.id')} order by u.id desc`,
@@ -82,6 +94,7 @@ const picks: Readonly<Record<Driver, readonly [from: (walk: string) => string, o
   all: ofTask,
   waiting: [(walk) => `from (${walk}) d ${joinTask} where ${fitsOpen} ${fits}`, 'd.status desc, d.id desc'],
   running: [(walk) => `from (${walk}) d ${joinTask} where ${fitsOpen} ${fits} and $14::text is not null`, 'd.id desc'],
+  open: [(walk) => `from (${walk}) d ${joinTask} where ${fitsOpen} ${fits} and $14::text is null`, 'd.id desc'],
   ended: [(walk) => `from (${walk}) d ${joinTask} where true ${fits}`, 'd.id desc'],
   succeeded: [(walk) => `from (${walk}) d ${joinTask} where d.status = $14::text ${fits}`, 'd.id desc'],
 }
@@ -95,6 +108,7 @@ const stands: Readonly<Record<Standing, string>> = {
   ended: `
     select true from outcomes u where u.id = w.id and u.status = $14::text and u.status <> 'SUCCEEDED' limit 1`,
   succeeded: `select u.status = $14::text from outcomes u where u.id = w.id limit 1`,
+  open: `select $14::text is null from open_tasks o where o.id = w.id limit 1`,
 }
 
 const standing = (how: Standing) =>
@@ -113,17 +127,35 @@ const ownBehind = `(
     where t.tenant = $5::text and t.id < e.id and t.id >= $2::uuid
     order by t.id desc limit 1)`
 
+/** What a page tells of each of its tasks. */
+interface Told {
+  readonly name: string
+  readonly columns: string
+  readonly joins: string
+}
+
+const summary: Told = { name: 'list', columns: summaryColumns, joins: summaryJoins }
+
+/** What who acts on tasks must know of them. */
+const candidate: Told = {
+  name: 'candidates',
+  columns: `t.id, t.workflow_id as "workflowId", t.tenant, t.task_type as "taskType", t.queue, coalesce(u.status, o.status) as status`,
+  joins: `
+left join lateral (select u.status from outcomes u where u.id = t.id limit 1) u on true
+left join lateral (select o.status from open_tasks o where o.id = t.id limit 1) o on true`,
+}
+
 /**
  * One page of a list in one snapshot: a task that moves between the tables stands in exactly one of them. At most $4 entries
  * of the driver are looked at; when they yield fewer rows than wanted, `edge` is the last of them, or null: that was all. Where a
  * tenant's are asked for and the entries are everybody's, `edge` is the tenant's next task instead, which was not looked at.
  */
-function listBy(driver: Driver, how?: Standing): Statement {
+function listBy(driver: Driver, { what, how }: { readonly what: Told; readonly how?: Standing }): Statement {
   const walk = walks[driver]
   const [from, order] = how ? standing(how) : picks[driver]
   const edge = isShared(driver) ? `case when $5::text is null then e.id else ${ownBehind} end` : 'e.id'
   return {
-    name: how ? `list_by_${driver}_${how}` : `list_by_${driver}`,
+    name: `${what.name}_by_${driver}${how ? `_${how}` : ''}`,
     text: `
 with page as materialized (
   select d.id ${from(`${walk} limit $4::integer`)} order by ${order} limit $3::integer
@@ -131,28 +163,35 @@ with page as materialized (
 select case when (select count(*) from page) < $3::integer then (
     select ${edge} from (${walk} limit 1 offset $4::integer - 1) e) end as edge, r.*
 from (select true) one left join (
-  select ${summaryColumns}
-  from page g cross join lateral (select t.* from tasks t where t.id = g.id limit 1) t ${summaryJoins}
+  select ${what.columns}
+  from page g cross join lateral (select t.* from tasks t where t.id = g.id limit 1) t ${what.joins}
 ) r on true
 order by r.id desc`,
   }
 }
 
-const plain = Object.fromEntries(drivers.map((driver) => [driver, listBy(driver)])) as Readonly<
-  Record<Driver, Statement>
->
-const ofStanding = Object.fromEntries(
-  taskDrivers.flatMap((driver) => standings.map((how) => [`${driver}_${how}`, listBy(driver, how)])),
-) as Readonly<Record<`${TaskDriver}_${Standing}`, Statement>>
+/** One statement for each driver, and for each that leads over tasks wherever they stand, one for each standing. */
+function statementsOf(what: Told): ReadonlyMap<string, Statement> {
+  const plain = drivers.map((driver) => [driver, listBy(driver, { what })] as const)
+  const ofStanding = taskDrivers.flatMap((driver) =>
+    standings.map((how) => [`${driver}_${how}`, listBy(driver, { what, how })] as const),
+  )
+  return new Map<string, Statement>([...plain, ...ofStanding])
+}
+
+const statements = { summary: statementsOf(summary), candidate: statementsOf(candidate) } as const
 
 /** The list that a driver leads, of tasks that stand so; null: however they stand, or as the driver says. */
-export function listOf(driver: Driver, how: Standing | null): Statement {
-  return how !== null && isTaskDriver(driver) ? ofStanding[`${driver}_${how}`] : plain[driver]
+export function listOf(driver: Driver, how: Standing | null, what: keyof typeof statements = 'summary'): Statement {
+  const key = how !== null && isTaskDriver(driver) ? `${driver}_${how}` : driver
+  return statements[what].get(key) as Statement
 }
 
 /** Every list, with what leads it. */
 export const lists: readonly { readonly driver: Driver; readonly statement: Statement }[] = drivers.flatMap((driver) =>
-  [...new Set([null, ...standings].map((how) => listOf(driver, how)))].map((statement) => ({ driver, statement })),
+  [...new Set([null, ...standings].flatMap((how) => [listOf(driver, how), listOf(driver, how, 'candidate')]))].map(
+    (statement) => ({ driver, statement }),
+  ),
 )
 
 /** Entries of an index by which a probe measures how far they reach. */

@@ -1,5 +1,5 @@
 import { firstUuidAt, isOpen, type Uuid, uuidFromBytes } from '@duly/domain'
-import type { Page, PageRequest, TaskFilters, TaskSummary } from '../model.js'
+import type { BulkSample, Page, PageRequest, TaskFilters, TaskSummary } from '../model.js'
 import type { Database } from './database.js'
 import { type Driver, isShared, listOf, probes, type Standing } from './list-sql.js'
 import { type ErrorColumns, errorOf, type ProgressColumns, progressOf } from './record-sql.js'
@@ -21,6 +21,11 @@ const idBehindMs = 60_000
 const firstId = '00000000-0000-0000-0000-000000000000'
 const pastLastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
+/** A task that whoever acts on many comes to. */
+export interface Candidate extends BulkSample {
+  readonly workflowId: Uuid | null
+}
+
 type ListRow = Omit<TaskSummary, 'error' | 'progress' | 'tags'> &
   Omit<ErrorColumns, 'errorStack'> &
   ProgressColumns & { readonly tags: string[] | null }
@@ -37,16 +42,34 @@ export class ListStore {
   async page(filters: TaskFilters, { after, limit }: PageRequest): Promise<Page<TaskSummary>> {
     const values = [...bounds(filters, after), limit + 1, lookFor(filters), ...valuesOf(filters)]
     const driver = await this.#driverFor(filters, values)
-    type Row = { readonly edge: Uuid | null } & ({ readonly id: null } | ListRow)
-    const rows = await this.#database.list<Row>(listOf(driver, standingOf(filters.status)), values)
+    const rows = await this.#database.list<Row<ListRow>>(listOf(driver, standingOf(filters.status)), values)
     const found = rows.flatMap((row) => (row.id === null ? [] : [summaryOf(row)]))
     const items = withinSize(found.slice(0, limit))
     const isCut = items.length < found.length
-    if (isCut) return { items, next: items.at(-1)?.id ?? null }
-    const edge = rows[0]?.edge ?? null
-    // a page begins below its cursor, and this task is yet to be looked at
-    const isNext = filters.tenant !== null && isShared(driver)
-    return { items, next: edge !== null && isNext ? uuidAfter(edge) : edge }
+    return { items, next: isCut ? (items.at(-1)?.id ?? null) : nextOf(rows, filters, driver) }
+  }
+
+  /**
+   * A page of tasks for whoever acts on them, by the same walks; of those alone that were created before `cutoff`, an instant as the
+   * store spells it. Without a status: of the open ones.
+   */
+  async candidates(
+    filters: TaskFilters,
+    { after, limit, cutoff }: PageRequest & { readonly cutoff: string },
+  ): Promise<Page<Candidate>> {
+    const how = filters.status === null ? 'open' : standingOf(filters.status)
+    const values = [...bounds(filters, after), limit + 1, joinedLookLimit, ...valuesOf(filters)]
+    const wanted = await this.#driverFor(filters, values)
+    const driver = filters.status === null && (wanted === 'tenant' || wanted === 'all') ? 'open' : wanted
+    const { createdBeforeMs } = filters
+    const isBefore = createdBeforeMs !== null && createdBeforeMs <= Date.parse(cutoff)
+    // $12: to the microsecond, since an operation means what was accepted before it
+    if (!isBefore) values[createdBeforePlace] = cutoff
+    const rows = await this.#database.list<Row<Candidate>>(listOf(driver, how, 'candidate'), values)
+    const found = rows.flatMap(({ edge: _, ...row }) => (row.id === null ? [] : [row as Candidate]))
+    const items = found.slice(0, limit)
+    const isCut = items.length < found.length
+    return { items, next: isCut ? (items.at(-1)?.id ?? null) : nextOf(rows, filters, driver) }
   }
 
   /** The index that leads to the fewest rows; between tenant and status the one that reaches further back in as many entries. */
@@ -65,6 +88,18 @@ export class ListStore {
     ])
     return (reach?.status ?? '') <= (reach?.tenant ?? '') ? byStatus : 'tenant'
   }
+}
+
+type Row<T> = { readonly edge: Uuid | null } & ({ readonly id: null } | T)
+
+/** Where `created_before` stands among the values. */
+const createdBeforePlace = 11
+
+/** The key behind the last entry that a page looked at; null: that was all. */
+function nextOf(rows: readonly Row<{ readonly id: Uuid }>[], { tenant }: TaskFilters, driver: Driver): Uuid | null {
+  const edge = rows[0]?.edge ?? null
+  // a page begins below its cursor, and this task is yet to be looked at
+  return edge !== null && tenant !== null && isShared(driver) ? uuidAfter(edge) : edge
 }
 
 type StatusDriver = 'waiting' | 'running' | 'ended' | 'succeeded'

@@ -6,7 +6,7 @@ export const summaryColumns = `
   t.id, coalesce(u.status, o.status) as status, t.tenant, t.task_type as "taskType", t.queue, t.priority,
   t.metadata, t.tags, ${ms('t.created_at', 'createdAtMs')}, ${ms('t.scheduled_at', 'scheduledAtMs')},
   ${ms('o.due_at', 'dueAtMs')}, ${ms('t.expires_at', 'expiresAtMs')},
-  ${ms('coalesce(u.started_at, o.started_at)', 'startedAtMs')}, ${ms('u.completed_at', 'completedAtMs')},
+  ${ms('coalesce(u.started_at, o.started_at)', 'startedAtMs')}, ${ms('u.completed_at', 'completedAtMs')}, ${ms('u.discarded_at', 'discardedAtMs')},
   t.max_retries as "maxRetries", t.retry_backoff as backoff, t.retry_jitter as jitter,
   t.retry_delay_ms::float8 as "retryDelayMs", t.retry_max_delay_ms::float8 as "retryMaxDelayMs",
   t.timeout_ms::float8 as "timeoutMs",

@@ -1,6 +1,7 @@
 import { type Lane, partitionOf, statusGuard, type TaskStatus, type TenantScope, type Uuid } from '@duly/domain'
 import type { AttemptRecord, EndedTask, RunRecord, TaskRecord } from '../model.js'
 import type { Database, Statement } from './database.js'
+import { countLetters } from './dead-letter-sql.js'
 import { uuidArray } from './params.js'
 import {
   type ErrorColumns,
@@ -75,7 +76,7 @@ const standing: Statement = {
   name: 'standing',
   text: `
 select coalesce(u.status, o.status) as status, o.cancel_requested_at is not null as "cancelRequested",
-  ${ms('u.completed_at', 'completedAtMs')}
+  ${ms('u.completed_at', 'completedAtMs')}, u.discarded_at is not null as "isDiscarded"
 from tasks t left join outcomes u on u.id = t.id left join open_tasks o on o.id = t.id
 where t.id = $1 and ${ofTenant('t.tenant', '$2')}`,
 }
@@ -100,7 +101,10 @@ archived as (
     error_class, error_message, error_stack, result
   from gone
 ),
-buried as (delete from dead_letters d using gone g where d.task_id = g.id),
+buried as (
+  delete from dead_letters d using gone g where d.task_id = g.id returning d.tenant, d.queue, d.task_type, d.fingerprint
+),
+letters_counted as (${countLetters('buried', '-', '$4')}),
 again as (
   insert into open_tasks (id, partition, status, tenant, queue, task_type, priority, ready_at, timeout_ms,
     result_ttl_ms, concurrency_key, workflow_id, cron_id, attempt, undelivered, snoozes, releases, run)
@@ -166,6 +170,14 @@ where r.run < coalesce($2::integer, 2147483647) order by r.run desc limit $3::in
 /** The most attempts and written events that one answer looks at; only replays can lead beyond it. */
 const historyLimit = 10_000
 
+/** Where a task stands. */
+export interface Standing {
+  readonly status: TaskStatus
+  readonly cancelRequested: boolean
+  readonly completedAtMs: number | null
+  readonly isDiscarded: boolean
+}
+
 /** What the trail says of a change. */
 interface Because {
   readonly actor: string
@@ -223,15 +235,11 @@ export class TaskStore {
     return row?.session ?? null
   }
 
-  async standing(
-    id: Uuid,
-    tenant: TenantScope,
-  ): Promise<{ status: TaskStatus; cancelRequested: boolean; completedAtMs: number | null } | null> {
-    const [row] = await this.#database.query<{
-      status: TaskStatus | null
-      cancelRequested: boolean
-      completedAtMs: number | null
-    }>(standing, [id, tenant])
+  async standing(id: Uuid, tenant: TenantScope): Promise<Standing | null> {
+    const [row] = await this.#database.query<Omit<Standing, 'status'> & { status: TaskStatus | null }>(standing, [
+      id,
+      tenant,
+    ])
     return row?.status ? { ...row, status: row.status } : null
   }
 

@@ -17,6 +17,7 @@ import type {
 import type { EditedTask, EditStore } from '../store/edit-store.js'
 import type { ListStore } from '../store/list-store.js'
 import type { TaskStore } from '../store/task-store.js'
+import { scopedTo } from './scoped.js'
 import { trailOf } from './trail.js'
 import type { Waiters } from './waiters.js'
 
@@ -116,6 +117,7 @@ export class Tasks {
     const lane = await store.replay(id, tenant, actorName(actor))
     if (!lane) {
       const standing = await store.standing(id, tenant)
+      if (standing?.isDiscarded) throw discarded()
       throw standing ? wrongState('replay', standing.status) : notFound()
     }
     this.#options.onReady(lane)
@@ -136,10 +138,7 @@ export class Tasks {
 
   /** Newest first, behind the task `after`. A caller who is bound to a tenant gets that tenant's, and is refused another's. */
   async list(filters: TaskFilters, tenant: TenantScope, page: PageRequest): Promise<Page<TaskSummary>> {
-    if (tenant !== null && filters.tenant !== null && filters.tenant !== tenant) {
-      throw new DulyError('forbidden', `tenant_id names another tenant than ${tenant}, which this key is bound to.`)
-    }
-    return this.#options.lists.page(tenant === null ? filters : { ...filters, tenant }, page)
+    return this.#options.lists.page(scopedTo(filters, tenant), page)
   }
 
   /** The current run first, then those that a replay took back; behind the run numbered `after`. */
@@ -174,6 +173,9 @@ function wrongState(transition: keyof typeof refusals, status: string): DulyErro
   const also = transition === 'cancel' ? ' or RUNNING' : ''
   return new DulyError('wrong_state', `The task is ${status}; ${refusals[transition]} when it is ${from}${also}.`)
 }
+
+const discarded = (): DulyError =>
+  new DulyError('wrong_state', 'The task is DEAD and was discarded, for good: submit it anew if it is to run.')
 
 const restless = (): DulyError =>
   new DulyError('store_unavailable', 'The task changed its state each time it was looked at; try again.', {

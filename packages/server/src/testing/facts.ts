@@ -26,9 +26,12 @@ const tablesOf = {
 const wholeState = `select ${Object.entries(tablesOf)
   .map(([table, id]) => `(select jsonb_agg(r order by r::text) from ${table} r where ${id} = $1) as ${table}`)
   .join(', ')}, (select jsonb_agg(r) from (
-    select queue, priority, tenant, gate, sum(depth) as depth from counters group by 1, 2, 3, 4 order by 1, 2, 3, 4) r) as depth`
+    select queue, priority, tenant, gate, sum(depth) as depth from counters group by 1, 2, 3, 4 order by 1, 2, 3, 4) r) as depth,
+  (select jsonb_agg(r) from (
+    select tenant, queue, task_type, fingerprint, sum(letters) as letters from dead_letter_counts group by 1, 2, 3, 4 order by 1, 2, 3, 4) r)
+    as letters`
 
-/** Everything that the store holds about a task, whole rows, and the depth of all lanes: the same after what must not land. */
+/** Everything that the store holds about a task, whole rows, the depth of all lanes and the counts of dead letters: the same after what must not land. */
 export async function wholeStateOf(node: TestNode, id: Uuid): Promise<Record<string, unknown>> {
   const [state] = await node.query(wholeState, [id])
   return state ?? {}

@@ -92,16 +92,11 @@ export class VirtualLife {
     for (const { id } of rows) await this.#store.node.tasks.cancel(id, null, { kind: 'api', name: 'tester' })
   }
 
-  /** As the API will: the letter goes, the record stays, marked. */
+  /** The letter goes, the record stays, marked. */
   async discardSome(count: number): Promise<void> {
     const rows = await this.#pick(`u.status = 'DEAD' and u.discarded_at is null`, count)
-    for (const { id } of rows) {
-      await this.#store.node.query(
-        `with marked as (update outcomes set discarded_at = now() where id = $1 and status = 'DEAD' returning id)
-         delete from dead_letters d using marked m where d.task_id = m.id`,
-        [id],
-      )
-    }
+    const ids = rows.map(({ id }) => id)
+    await this.#store.node.stores.deadLetters.discard(ids, null, { actor: 'api:tester', reason: null })
   }
 
   #pick(condition: string, count: number): Promise<{ id: Uuid }[]> {

@@ -1,34 +1,17 @@
-import type { EditTaskBody, TaskListQueryBody } from '@duly/contract'
-import { decodeId, isUuid, priorityCode } from '@duly/domain'
+import type { EditTaskBody } from '@duly/contract'
+import { isUuid, priorityCode } from '@duly/domain'
 import type { FastifyInstance } from 'fastify'
-import type { JsonText, TaskEdit, TaskFilters } from '../../model.js'
+import type { JsonText, TaskEdit } from '../../model.js'
 import { actorOf } from '../caller.js'
 import type { ApiContext } from '../context.js'
 import { parseInstant } from '../instant.js'
 import { mount } from '../mount.js'
 import { readPage, writePage } from '../page.js'
 import { sizeError } from '../submission-rules.js'
+import { toTaskFilters } from '../to-filters.js'
 import { runOf, summaryOf, writeTask } from '../write-task.js'
 
 const isRun = (text: string): boolean => /^\d{1,9}$/.test(text)
-
-const optional = <T, R>(value: T | undefined, read: (value: T) => R): R | null =>
-  value === undefined ? null : read(value)
-
-function toFilters(query: TaskListQueryBody): TaskFilters {
-  return {
-    status: query.status ?? null,
-    taskType: query.task_type ?? null,
-    queue: query.queue ?? null,
-    tenant: query.tenant_id ?? null,
-    tag: query.tag ?? null,
-    workflowId: optional(query.workflow_id, (id) => decodeId('wf', id)),
-    cronId: optional(query.cron_id, (id) => decodeId('cron', id)),
-    createdAfterMs: optional(query.created_after, parseInstant),
-    createdBeforeMs: optional(query.created_before, parseInstant),
-    correlationId: query.correlation_id ?? null,
-  }
-}
 
 function toEdit(body: EditTaskBody, payload: JsonText | undefined): TaskEdit {
   const { scheduled_at: scheduledAt, priority, queue, max_retries: maxRetries, timeout_seconds: timeout } = body
@@ -48,7 +31,7 @@ export function registerTaskLists(app: FastifyInstance, context: ApiContext): vo
   const { tasks } = services
   mount(app, context, 'listTasks', {
     handle: async ({ query, caller }) => {
-      const filters = toFilters(query)
+      const filters = toTaskFilters(query)
       const list = JSON.stringify(['tasks', caller.tenant, filters])
       const page = await tasks.list(filters, caller.tenant, readPage(list, query, isUuid))
       return { status: 200, json: writePage(list, page, summaryOf) }

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { DulyError, firstUuidAt, isOpen, isVisible, type TenantScope, type Uuid, uuidFromBytes } from '@duly/domain'
 import type {
+  BulkOrder,
+  BulkRecord,
+  DeadLetterFilters,
   GrantedTask,
   HeartbeatRequest,
   NewApiKey,
@@ -23,6 +26,18 @@ import { MemoryCron } from './memory-cron.js'
 
 /** The instant that every answer of these services carries. */
 export const fixedAtMs = Date.UTC(2026, 3, 3, 10)
+
+const letter = {
+  ...{ id: firstUuidAt(fixedAtMs), tenant: 'acme', taskType: 'work', queue: 'default', createdAtMs: fixedAtMs },
+  ...{ diedAtMs: fixedAtMs, attempts: 4, failures: 4, crashes: 0, errorClass: 'SmtpError', errorMessage: 'after 3 s' },
+  ...{ errorPattern: 'after <n> s', fingerprint: '5e884898da280471' },
+}
+
+const operation: BulkRecord = {
+  ...{ id: firstUuidAt(fixedAtMs), action: 'cancel', source: 'tasks', filters: { queue: 'default' }, tenant: null },
+  ...{ actor: 'api:req-1', status: 'RUNNING', matched: 3, done: 2, skipped: 1, failed: 0, error: null },
+  ...{ createdAtMs: fixedAtMs, updatedAtMs: fixedAtMs, completedAtMs: null },
+}
 
 function newId(): Uuid {
   const bytes = randomBytes(16)
@@ -106,6 +121,45 @@ export class MemoryServices implements Services {
       }
       return [{ ...base, attempt: null, actor: 'api:req-1', reason: null }]
     },
+  }
+
+  readonly deadLetters = {
+    list: async (_filters: DeadLetterFilters, _tenant: TenantScope, { limit }: PageRequest) => {
+      this.#failIfTold()
+      return { items: [letter].slice(0, limit), next: null }
+    },
+    summary: async () => {
+      const { tenant: _, createdAtMs: __, errorMessage: ___, ...group } = letter
+      const times = { oldestAtMs: fixedAtMs, newestAtMs: fixedAtMs }
+      return {
+        letters: 1,
+        groups: 1,
+        items: [{ ...group, ...times, letters: 1, sampleId: letter.id }],
+        isComplete: true,
+      }
+    },
+    retry: async (id: Uuid, tenant: TenantScope) => this.tasks.replay(id, tenant),
+    discard: async (id: Uuid, tenant: TenantScope) => void this.set(this.#record(id, tenant).id, { discardedAtMs: 1 }),
+  }
+
+  readonly orders: BulkOrder[] = []
+  readonly bulk = {
+    start: async (order: BulkOrder, tenant: TenantScope) => {
+      this.#failIfTold()
+      this.orders.push(order)
+      return { ...operation, action: order.action, source: order.source, filters: order.filters, tenant }
+    },
+    preview: async ({ action }: BulkOrder) => {
+      const sample = { id: letter.id, status: 'PENDING' as const, tenant: 'acme', taskType: 'work', queue: 'default' }
+      return { action, matched: 1, isAtLeast: false, byStatus: { PENDING: 1 }, samples: [sample] }
+    },
+    get: async () => operation,
+    getFinished: async (_id: Uuid, _tenant: TenantScope, { waitMs, signal }: WaitRequest) => {
+      await this.#wait(waitMs, signal)
+      return operation
+    },
+    list: async (_tenant: TenantScope, { limit }: PageRequest) => ({ items: [operation].slice(0, limit), next: null }),
+    cancel: async () => ({ ...operation, status: 'CANCELLED' as const, completedAtMs: fixedAtMs }),
   }
 
   readonly recurring = new MemoryCron(fixedAtMs, newId)
@@ -330,6 +384,7 @@ function newRecord(task: NewTask): TaskRecord {
     error: null,
     workflowId: null,
     cronId: null,
+    discardedAtMs: null,
     progress: null,
   }
 }

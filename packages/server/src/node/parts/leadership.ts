@@ -37,6 +37,7 @@ async function pulse({ config, membership, others }: Ground, parts: LeadershipPa
   const marked = await parts.watchdog.mark(id)
   others.count = marked.others
   if (marked.isAwaited) parts.duties().watchdog?.wake()
+  if (marked.isBulkAwaited) parts.duties().bulk?.wake()
   // forgotten while it was away
   if (!marked.isKnown) await nodes.seen(id, number, config.roles, config.retentionDays)
   return marked

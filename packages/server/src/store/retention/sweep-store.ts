@@ -167,6 +167,49 @@ select (select count(*)::integer from gone) as removed,
   ) end as next`,
 }
 
+/** Counts of groups of dead letters that are gone: as of lanes, any that sum up to zero may go. */
+const sweepLetterCounts = {
+  name: 'retention_sweep_letter_counts',
+  text: `
+with looked as materialized (
+  select c.tenant, c.queue, c.task_type, c.fingerprint from dead_letter_counts c
+  where (c.tenant, c.queue, c.task_type, c.fingerprint) > ($1::text, $2::text, $3::text, $4::text)
+  group by 1, 2, 3, 4 order by 1, 2, 3, 4 limit $5
+),
+held as materialized (
+  select c.* from looked l cross join lateral (
+    select c.* from dead_letter_counts c
+    where c.tenant = l.tenant and c.queue = l.queue and c.task_type = l.task_type and c.fingerprint = l.fingerprint
+    for update skip locked
+  ) c
+),
+idle as materialized (
+  select h.tenant, h.queue, h.task_type, h.fingerprint from held h group by 1, 2, 3, 4 having sum(h.letters) = 0
+),
+gone as (
+  delete from dead_letter_counts c using idle i join held h using (tenant, queue, task_type, fingerprint)
+  where c.tenant = h.tenant and c.queue = h.queue and c.task_type = h.task_type and c.fingerprint = h.fingerprint
+    and c.slot = h.slot
+  returning 1
+)
+select (select count(*)::integer from gone) as removed,
+  case when (select count(*) from looked) = $5 then (
+    select json_build_array(l.tenant, l.queue, l.task_type, l.fingerprint) from looked l
+    order by l.tenant desc, l.queue desc, l.task_type desc, l.fingerprint desc limit 1
+  ) end as next`,
+}
+
+/** Operations on many tasks that ended so long ago. */
+const sweepBulk = {
+  name: 'retention_sweep_bulk',
+  text: `
+with past as (
+  select b.id from bulk_operations b where b.completed_at < $1::timestamptz order by b.completed_at limit $2
+),
+gone as (delete from bulk_operations b using past p where b.id = p.id returning 1)
+select count(*)::integer as removed from gone`,
+}
+
 /** Results whose time to live has passed. The record stays. */
 const clearResults = {
   name: 'retention_clear_results',
@@ -186,6 +229,8 @@ export type KeyPlace = readonly [createdAt: string, tenant: string, key: string]
 export type FiringPlace = readonly [firedAt: string, cronId: Uuid, fireTime: string]
 /** A place among the lanes: queue, priority, tenant, gate. */
 export type LanePlace = readonly [queue: string, priority: number, tenant: string, gate: string]
+/** A place among the groups of dead letters: tenant, queue, task type, fingerprint. */
+export type GroupPlace = readonly [tenant: string, queue: string, taskType: string, fingerprint: string]
 
 /** Removal of what hangs on tasks, and of what is simply old: bounded steps, each a statement of its own. */
 export class SweepStore {
@@ -205,6 +250,14 @@ export class SweepStore {
 
   counters(place: LanePlace, limit: number): Promise<Swept<LanePlace>> {
     return this.#step<LanePlace>(sweepCounters, [...place, limit])
+  }
+
+  letterCounts(place: GroupPlace, limit: number): Promise<Swept<GroupPlace>> {
+    return this.#step<GroupPlace>(sweepLetterCounts, [...place, limit])
+  }
+
+  async bulk(cutoff: string, limit: number): Promise<number> {
+    return (await this.#step(sweepBulk, [cutoff, limit])).removed
   }
 
   async runs(cutoff: string, limit: number): Promise<number> {

@@ -192,6 +192,37 @@ test('counters of lanes in which nothing waits go, also while others write them,
   await expectSound(node, /counters/)
 })
 
+test('operations on many tasks go by the age of their end, and counts of dead letters when their groups are gone', async () => {
+  const life = await startLife(node, { maxRetries: 0 })
+  await say(node, life, words.retry)
+  const stay = await ended(words.retry)
+  await node.stores.deadLetters.discard([life.id], null, { actor: 'api:tester', reason: null })
+  for (const [n, status] of ['SUCCEEDED', 'RUNNING'].entries()) {
+    await node.query(
+      `insert into bulk_operations (id, action, source, filter, actor, status, runnable_at, completed_at)
+       values (gen_random_uuid(), 'cancel', 'tasks', '{}', 'api:tester', $1, case $2::integer when 1 then now() end,
+         case $2::integer when 0 then now() end)`,
+      [status, n],
+    )
+  }
+  const operations = async () =>
+    (await node.query('select status from bulk_operations order by 1')).map(({ status }) => status)
+  const counted = () =>
+    node.query('select sum(letters)::integer as letters from dead_letter_counts where queue = $1 group by queue', [
+      life.queue,
+    ])
+  expect(await counted()).toEqual([{ letters: 0 }])
+  await store.advance(29)
+  await store.retain()
+  expect(await operations()).toEqual(['RUNNING', 'SUCCEEDED'])
+  expect(await counted()).toEqual([])
+  await store.advance(2)
+  await store.retain()
+  expect(await operations()).toEqual(['RUNNING'])
+  expect(await statusOf(node, stay)).toBe('DEAD')
+  await expectSound(node, /dead letters/)
+})
+
 test('past runs go by their age while their task lives', async () => {
   const id = await ended(words.fail)
   await node.tasks.replay(id, null, actor)

@@ -128,8 +128,10 @@ export class Retention {
       { name: 'runs', everyMs: hourMs, run: () => sweeps.runs(frame) },
       { name: 'api keys', everyMs: hourMs, run: () => sweeps.revoked(frame) },
       { name: 'firings', everyMs: hourMs, run: () => sweeps.firings(frame) },
+      { name: 'bulk operations', everyMs: hourMs, run: () => sweeps.bulk(frame) },
       { name: 'records', everyMs: hourMs, run: days },
       { name: 'counters', everyMs: 20 * hourMs, run: () => sweeps.counters() },
+      { name: 'counts of dead letters', everyMs: hourMs, run: () => sweeps.letterCounts() },
     ]
   }
 }

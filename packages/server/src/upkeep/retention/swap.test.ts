@@ -57,13 +57,7 @@ class Disturber {
       const landed = await this.#timed(() => node.tasks.replay(id, null, actor)).catch((error) => error.code)
       this.done.set(id, landed === 'not_found' ? 'gone' : 'replayed')
     } else if (state === 'dead') {
-      await this.#timed(() =>
-        node.query(
-          `with marked as (update outcomes set discarded_at = now() where id = $1 and status = 'DEAD' returning id)
-           delete from dead_letters d using marked m where d.task_id = m.id`,
-          [id],
-        ),
-      )
+      await this.#timed(() => node.stores.deadLetters.discard([id], null, { actor: 'api:tester', reason: null }))
       this.done.set(id, 'discarded')
     } else if (state === 'open' && random.next() < 0.5) {
       await this.#timed(() => node.tasks.cancel(id, null, actor))

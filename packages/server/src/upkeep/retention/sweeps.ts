@@ -2,6 +2,7 @@ import type { Uuid } from '@duly/domain'
 import type { Frame } from '../../store/retention/marks.js'
 import {
   type FiringPlace,
+  type GroupPlace,
   type KeyPlace,
   type LanePlace,
   type RelatedTable,
@@ -20,6 +21,8 @@ export type SweptKind =
   | 'counters'
   | 'results'
   | 'cron_firings'
+  | 'dead_letter_counts'
+  | 'bulk_operations'
 
 export interface SweepsOptions {
   readonly sweeps: SweepStore
@@ -33,6 +36,7 @@ const lowestId = '00000000-0000-0000-0000-000000000000' as Uuid
 const firstKey: KeyPlace = ['-infinity', '', '']
 const firstFiring: FiringPlace = ['-infinity', lowestId, '-infinity']
 const firstLane: LanePlace = ['', 0, '', '']
+const firstGroup: GroupPlace = ['', '', '', '']
 
 /** Removal of what hangs on tasks that are gone, and of what is old by itself: in bounded steps, walked by key. */
 export class Sweeps {
@@ -79,6 +83,17 @@ export class Sweeps {
 
   async counters(): Promise<void> {
     await this.#walk<LanePlace>('counters', firstLane, (place, limit) => this.#options.sweeps.counters(place, limit))
+  }
+
+  async letterCounts(): Promise<void> {
+    await this.#walk<GroupPlace>('dead_letter_counts', firstGroup, (place, limit) =>
+      this.#options.sweeps.letterCounts(place, limit),
+    )
+  }
+
+  /** Operations on many tasks, kept as long as the tasks are. */
+  async bulk({ cutoff }: Frame): Promise<void> {
+    await this.#repeat('bulk_operations', (limit) => this.#options.sweeps.bulk(cutoff, limit))
   }
 
   async results(): Promise<void> {
