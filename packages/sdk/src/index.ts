@@ -1,6 +1,23 @@
+export {
+  type BulkAction,
+  BulkHandle,
+  type BulkOperations,
+  type BulkPreview,
+  type BulkRecord,
+  type BulkStatus,
+  type BulkWaitOptions,
+} from './client/bulk.js'
 export type { Cron } from './client/cron.js'
 export type { CronEdit, CronFilters, CronOptions, CronRules, CronTiming, ImportOptions } from './client/cron-options.js'
 export type * from './client/cron-records.js'
+export type {
+  DeadLetter,
+  DeadLetterFilters,
+  DeadLetterGroup,
+  DeadLetterSummary,
+  DeadLetters,
+  SummaryOptions,
+} from './client/dlq.js'
 export { Duly } from './client/duly.js'
 export type { ApiKeys, CreateKeyOptions } from './client/keys.js'
 export type { DulyOptions } from './client/options.js'
@@ -11,7 +28,7 @@ export type { StatsOptions } from './client/stats.js'
 export type { SubmitOptions } from './client/submission.js'
 export { TaskHandle, type WaitOptions } from './client/task-handle.js'
 export type { PageOptions, TaskEdit, TaskFilters } from './client/task-lists.js'
-export { type BatchItem, batchItem, type Tasks } from './client/tasks.js'
+export { type BatchItem, type BulkFilters, batchItem, type Tasks } from './client/tasks.js'
 export type { Workers } from './client/workers.js'
 export * from './define-task.js'
 export { type Duration, toMs, toSeconds } from './duration.js'

@@ -1,5 +1,7 @@
 import type { TaskDefinition } from '../define-task.js'
+import { BulkOperations } from './bulk.js'
 import { Cron } from './cron.js'
+import { DeadLetters } from './dlq.js'
 import { HttpClient } from './http.js'
 import { ApiKeys } from './keys.js'
 import { type DulyOptions, type ResolvedOptions, resolveOptions } from './options.js'
@@ -17,6 +19,8 @@ import { Workers } from './workers.js'
 export class Duly {
   readonly options: ResolvedOptions
   readonly tasks: Tasks
+  readonly dlq: DeadLetters
+  readonly bulk: BulkOperations
   readonly cron: Cron
   readonly queues: Queues
   readonly workers: Workers
@@ -28,6 +32,8 @@ export class Duly {
     this.options = resolveOptions(options)
     this.#http = new HttpClient(this.options)
     this.tasks = new Tasks(this.#http)
+    this.dlq = new DeadLetters(this.#http)
+    this.bulk = new BulkOperations(this.#http)
     this.cron = new Cron(this.#http, this.tasks)
     this.queues = new Queues(this.#http)
     this.workers = new Workers(this.#http)

@@ -64,6 +64,8 @@ export interface TaskRecord<Payload = unknown, Result = unknown> {
   readonly workflowId: string | null
   readonly cronId: string | null
   readonly traceId: string | null
+  /** When a DEAD task was taken out of the dead letters. */
+  readonly discardedAt: Date | null
   readonly progress: { readonly percent: number; readonly note: string | null } | null
 }
 

@@ -59,14 +59,20 @@ const parameters: Readonly<Record<keyof TaskFilters, string>> = {
 
 const filterNames = { names: Object.keys(parameters), elsewhere: { tenant_id: 'tenant' } }
 
-/** The query of a list: `?…`, or nothing. */
-export function listQuery(filters: TaskFilters, { limit, cursor }: PageOptions): string {
-  checkOptions('tasks.list', filters, filterNames)
-  const search = new URLSearchParams()
+/** Filters with the names of the API. */
+export function filtersToWire(call: string, filters: TaskFilters): Record<string, string> {
+  checkOptions(call, filters, filterNames)
+  const wire: Record<string, string> = {}
   for (const [name, parameter] of Object.entries(parameters)) {
     const value = filters[name as keyof TaskFilters]
-    if (value !== undefined) search.set(parameter, instant(value))
+    if (value !== undefined) wire[parameter] = instant(value)
   }
+  return wire
+}
+
+/** The query of a list: `?…`, or nothing. */
+export function listQuery(filters: TaskFilters, { limit, cursor }: PageOptions): string {
+  const search = new URLSearchParams(filtersToWire('tasks.list', filters))
   if (limit !== undefined) search.set('limit', String(limit))
   if (cursor !== undefined) search.set('cursor', cursor)
   return search.size === 0 ? '' : `?${search}`

@@ -1,9 +1,10 @@
 import { Backoff, pause } from '../backoff.js'
 import type { TaskDefinition } from '../define-task.js'
 import { toMs } from '../duration.js'
-import { DulyApiError, DulyConnectionError } from '../errors.js'
 import { checkOptions, namesOf } from '../known-options.js'
+import { type BulkAction, type BulkHandle, type BulkPreview, handleOf, startBulk, toPreview } from './bulk.js'
 import type { ApiAnswer, HttpClient } from './http.js'
+import { isPassing, LONGEST_OUTAGE_MS } from './passing.js'
 import { keepRaw, keepRawItems, type RawJson, rawJson } from './raw-json.js'
 import {
   type AttemptRecord,
@@ -18,7 +19,14 @@ import {
 } from './records.js'
 import { type AnyTask, checkSubmitOptions, encodeSubmission, type SubmitOptions, toSubmission } from './submission.js'
 import { TaskHandle, type WaitOptions } from './task-handle.js'
-import { encodeEdit, listQuery, type PageOptions, type TaskEdit, type TaskFilters } from './task-lists.js'
+import {
+  encodeEdit,
+  filtersToWire,
+  listQuery,
+  type PageOptions,
+  type TaskEdit,
+  type TaskFilters,
+} from './task-lists.js'
 import { fromWire } from './wire.js'
 
 /** One task of a batch; made type-safe by {@link batchItem}. */
@@ -44,14 +52,8 @@ const LONGEST_WAIT_SECONDS = 30
 
 const waitNames = namesOf<WaitOptions>({ timeout: true, signal: true })
 
-/** How long a wait goes on without any answer, ms. */
-const LONGEST_OUTAGE_MS = 60_000
-
-/** An error that an outage makes, and that may pass with it. */
-function isPassing(error: unknown): boolean {
-  if (error instanceof DulyConnectionError) return error.code !== 'ABORTED'
-  return error instanceof DulyApiError && error.retryable
-}
+/** Which tasks an operation is for: filters as of a list, or, said in so many words, all. */
+export type BulkFilters = TaskFilters | { readonly all: true }
 
 /** `duly.tasks`: the calls on one-time tasks. */
 export class Tasks {
@@ -201,6 +203,27 @@ export class Tasks {
       repeatable: true,
     })
     return toRecord<TaskRecord>(answer)
+  }
+
+  bulk(action: BulkAction, which: BulkFilters, options: { readonly dryRun: true }): Promise<BulkPreview>
+  bulk(action: BulkAction, which: BulkFilters, options?: { readonly dryRun?: false }): Promise<BulkHandle>
+  /**
+   * Cancels, retries or discards every task that fits, in the background; with `dryRun` nothing changes, and what fits is counted.
+   * Which tasks must be said: `{ all: true }` means every one. Not repeated when the answer got lost.
+   *
+   * @throws DulyApiError `invalid_request` (no filter, or a status that the action does not change), `rate_limited`; TypeError for an
+   * unknown filter
+   */
+  async bulk(
+    action: BulkAction,
+    which: BulkFilters,
+    options: { readonly dryRun?: boolean } = {},
+  ): Promise<BulkPreview | BulkHandle> {
+    checkOptions('tasks.bulk', options, { names: ['dryRun'] })
+    const { all, ...filters }: TaskFilters & { readonly all?: boolean } = which
+    const body = { action, all, filter: filtersToWire('tasks.bulk', filters) }
+    if (options.dryRun) return startBulk(this.#http, { ...body, dry_run: true }, toPreview)
+    return startBulk(this.#http, body, handleOf(this.#http))
   }
 
   /** The current run of a task, then those that a retry by hand took back, the newest first. */

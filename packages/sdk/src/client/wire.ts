@@ -2,8 +2,8 @@
 
 const CAMEL = new Map<string, string>()
 
-/** Keys whose values are the user's own data and pass as they are. */
-const OPAQUE = new Set(['payload', 'result', 'metadata', 'checkpoint'])
+/** Keys whose values are the user's own data, or keyed by it, and pass as they are. */
+const OPAQUE = new Set(['payload', 'result', 'metadata', 'checkpoint', 'filter', 'by_status'])
 
 /** Keys that were renamed beyond their case: a record is addressed by its `id`. */
 const RENAMED: Readonly<Record<string, string>> = { task_id: 'id', key_id: 'id' }
