@@ -12,12 +12,14 @@ import { cronCalls } from './commands/cron-calls.js'
 import { cronCreate, cronUpdate } from './commands/cron-define.js'
 import { cronImport } from './commands/cron-import.js'
 import { dev } from './commands/dev.js'
+import { dlqCommands } from './commands/dlq.js'
 import { keyCommands } from './commands/key.js'
 import { migrate } from './commands/migrate.js'
 import { queueCommands } from './commands/queue.js'
 import { serve } from './commands/serve.js'
 import type { ServerModule } from './commands/server-flags.js'
 import { stats } from './commands/stats.js'
+import { taskBulk } from './commands/task-bulk.js'
 import { taskEdit, taskList, taskRuns } from './commands/task-list.js'
 import { taskCalls, taskGet } from './commands/task-show.js'
 import { taskSubmit } from './commands/task-submit.js'
@@ -39,10 +41,12 @@ export function buildProgram(context: Context, server?: ServerModule): Command {
       `\nExit codes:\n${exitCodes.map(({ code, doc }) => `  ${String(code).padEnd(4)}${doc}`).join('\n')}`,
     )
   const onTasks = [taskSubmit(context), taskList(context), taskGet(context), taskEdit(context), ...taskCalls(context)]
-  const task = group('task', 'submit tasks, list them, look at them, edit, cancel and retry them', [
+  const task = group('task', 'submit tasks, list them, look at them, edit, cancel and retry them, one by one or many', [
     ...onTasks,
     taskRuns(context),
+    taskBulk(context),
   ])
+  const dlq = group('dlq', 'look at the dead letters, by their errors; retry and discard them', dlqCommands(context))
   const cron = group('cron', 'define recurring tasks, list, preview, pause and trigger them; import a crontab', [
     cronCreate(context),
     cronUpdate(context),
@@ -55,6 +59,7 @@ export function buildProgram(context: Context, server?: ServerModule): Command {
   for (const command of [
     worker(context),
     task,
+    dlq,
     cron,
     queue,
     stats(context),

@@ -1,4 +1,5 @@
 import { taskStatuses } from '@duly/domain'
+import type { BulkRecord } from '@duly/sdk'
 import type { Tally } from './tally.js'
 import type { Terminal } from './terminal.js'
 
@@ -9,15 +10,34 @@ const LOG_LINE_MS = 1_000
 
 /** E.g. `[██████··············] 312/1000 finished · 12 running · 640 pending · 36 retrying · 300 succeeded · 12 failed`. */
 export function progressLine(tally: Tally, total: number): string {
-  const filled = total === 0 ? BAR_WIDTH : Math.floor((tally.finished / total) * BAR_WIDTH)
-  const bar = '█'.repeat(filled) + '·'.repeat(BAR_WIDTH - filled)
   const counts = taskStatuses
     .filter(({ name }) => tally.count(name) > 0)
     .map(({ name }) => `${tally.count(name)} ${name.toLowerCase()}`)
-  return [`[${bar}] ${tally.finished}/${total} finished`, ...counts].join(' · ')
+  return [`${bar(tally.finished, total)} ${tally.finished}/${total} finished`, ...counts].join(' · ')
 }
 
-/** Shows a tally while it changes: one line redrawn in place for a person, else a line each second. */
+/** The bar, full when nothing is left. */
+function bar(done: number, total: number): string {
+  const filled = total === 0 ? BAR_WIDTH : Math.min(BAR_WIDTH, Math.floor((done / total) * BAR_WIDTH))
+  return `[${'█'.repeat(filled)}${'·'.repeat(BAR_WIDTH - filled)}]`
+}
+
+/**
+ * E.g. `[██████··············] 312/1000 · 310 done · 2 skipped`.
+ * @param expected about how many tasks it will come to; null: nobody knows, and there is no bar
+ */
+export function bulkLine({ status, matched, done, skipped, failed }: BulkRecord, expected: number | null): string {
+  const total = status === 'SUCCEEDED' ? matched : Math.max(matched, expected ?? 0)
+  const ahead = expected === null ? `${matched}` : `${bar(matched, total)} ${matched}/${total}`
+  const counts = [
+    `${done} done`,
+    ...(skipped > 0 ? [`${skipped} skipped`] : []),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+  ]
+  return [ahead, ...counts, ...(status === 'RUNNING' ? [] : [status])].join(' · ')
+}
+
+/** Shows a line while it changes: one line redrawn in place for a person, else a line each second. */
 export class ProgressDisplay {
   #lastAt = Number.NEGATIVE_INFINITY
   #drawn = ''
@@ -29,10 +49,15 @@ export class ProgressDisplay {
 
   /** Shows the state if it is time again; `last` shows it in any case and ends the line. */
   show(tally: Tally, total: number, last = false): void {
+    this.showLine(() => progressLine(tally, total), last)
+  }
+
+  /** The same of any line. */
+  showLine(make: () => string, last = false): void {
     const interval = this.terminal.isInteractive ? REDRAW_MS : LOG_LINE_MS
     if (!last && this.now() - this.#lastAt < interval) return
     this.#lastAt = this.now()
-    const line = progressLine(tally, total)
+    const line = make()
     if (this.terminal.isInteractive) this.#redraw(line, last)
     else if (line !== this.#drawn) this.terminal.err(`${line}\n`)
     this.#drawn = line

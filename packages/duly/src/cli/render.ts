@@ -24,6 +24,7 @@ export function renderTask(task: TaskRecord, now = new Date()): string {
     ['recurring task', task.cronId],
     ['started', instant(task.startedAt)],
     ['completed', instant(task.completedAt)],
+    ['discarded', instant(task.discardedAt)],
     ['took', task.durationMs === null ? null : `${task.durationMs} ms`],
     ['expires', instant(task.expiresAt)],
     ['max retries', task.maxRetries],

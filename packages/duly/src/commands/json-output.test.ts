@@ -1,5 +1,7 @@
+import { encodeId } from '@duly/domain'
 import { beforeAll, expect, it } from 'vitest'
 import { type HttpNode, openStore, startHttpNode } from '../../../server/src/dispatch/testing/http-node.js'
+import type { Sql } from '../../../server/src/queue/testing/store-bench.js'
 import { processTerminal } from '../cli/terminal.js'
 import { buildProgram } from '../program.js'
 import { leaves, pathOf } from '../reference.js'
@@ -8,7 +10,7 @@ import { cli } from '../testing/captured-cli.js'
 /** What `--json` prints: one document; one of a list; nothing, for what runs until it is stopped logs instead. */
 type Shape = 'document' | 'list' | 'none'
 
-/** Every command with arguments that work; `TASK`, `CRON`, `KEY`, `WORKER` and `DATABASE` stand for ones that are there. */
+/** Every command with arguments that work; `TASK`, `DEAD`, `STARTED`, `ENDED`, `CRON`, `KEY`, `WORKER` and `DATABASE` stand for ones that are there. */
 const TABLE: Readonly<Record<string, readonly [Shape, ...string[]]>> = {
   dev: ['none'],
   serve: ['none'],
@@ -25,6 +27,17 @@ const TABLE: Readonly<Record<string, readonly [Shape, ...string[]]>> = {
   'task events': ['list', 'TASK'],
   'task cancel': ['document', 'TASK'],
   'task retry': ['document', 'TASK'],
+  'task bulk cancel': ['document', '--queue', 'none', '--yes'],
+  'task bulk retry': ['document', '--all', '--dry-run'],
+  'task bulk discard': ['document', '--tag', 'none', '--yes', '--detach'],
+  'task bulk list': ['list', '--limit', '1'],
+  'task bulk watch': ['document', 'ENDED'],
+  'task bulk stop': ['document', 'STARTED'],
+  'dlq list': ['list', '--limit', '1'],
+  'dlq summary': ['document'],
+  'dlq retry': ['document', 'DEAD'],
+  'dlq retry-all': ['document', '--queue', 'none', '--yes'],
+  'dlq discard': ['document', 'DEAD', '--yes'],
   'cron create': ['document', 'NEW', 'mail', '@daily', '--timezone', 'Europe/Paris'],
   'cron update': ['document', 'CRON', '--priority', 'high'],
   'cron list': ['list', '--limit', '1'],
@@ -57,9 +70,12 @@ const words = leaves(buildProgram({ terminal: processTerminal(), setExit: () => 
 
 let node: HttpNode
 let databaseUrl: string
+let sql: Sql
 let made = 0
 beforeAll(async () => {
-  databaseUrl = (await openStore()).url
+  const store = await openStore()
+  databaseUrl = store.url
+  sql = store.sql
   node = await startHttpNode(databaseUrl)
 })
 
@@ -86,7 +102,29 @@ async function real(argument: string): Promise<string> {
   if (argument === 'KEY')
     return (await json('key create', ['--name', 'b', '--scopes', 'read', '--database-url', databaseUrl])).value.key_id
   if (argument === 'WORKER') return (await node.api.worker()).id
+  if (argument === 'DEAD') return dead()
+  if (argument === 'ENDED') return (await json('task bulk cancel', ['--queue', 'none', '--yes'])).value.bulk_id
+  if (argument === 'STARTED') return started()
   return argument
+}
+
+/** A task that died of its only attempt. */
+async function dead(): Promise<string> {
+  const queue = `dead-${++made}`
+  const worker = await node.api.worker({ queues: [queue] })
+  const { task_id } = await node.api.submit({ queue, max_retries: 0 })
+  const error = { class: 'E', message: 'm' }
+  await worker.report(await worker.poll(1, { wait: 5 }), { outcome: 'failed', error })
+  return task_id
+}
+
+/** An operation that another node is said to work at. */
+async function started(): Promise<string> {
+  const [row] = await sql<{ id: string }>(
+    `insert into bulk_operations (id, action, source, filter, actor, runnable_at)
+     values (gen_random_uuid(), 'cancel', 'tasks', '{}', 'api:test', now() + interval '1 hour') returning id`,
+  )
+  return encodeId('bulk', row?.id ?? '')
 }
 
 it.each(printing)('$name prints one JSON $shape and nothing beside it', async ({ name, shape, args }) => {

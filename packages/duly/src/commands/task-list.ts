@@ -6,6 +6,7 @@ import { collectPages, PAGE, type PageRequest, tellMore } from '../cli/pages.js'
 import { renderRuns, renderTask, renderTasks } from '../cli/render.js'
 import { parseSeconds, wholeNumber } from '../cli/seconds.js'
 import { type ClientOptions, type Context, clientCommand, jsonOf, print, printList, withClient } from './command.js'
+import { withTaskFilters } from './task-filters.js'
 
 interface ListFlags extends ClientOptions, TaskFilters {
   readonly limit: number
@@ -20,21 +21,7 @@ const LIST_EXAMPLE = [
 
 /** `duly task list`: as many pages as the limit takes; an unusual filter may find few tasks on each. */
 export function taskList(context: Context): Command {
-  return clientCommand('list', 'list tasks, the newest first', LIST_EXAMPLE)
-    .option(
-      '--status <status>',
-      'SCHEDULED, PENDING, BLOCKED, RUNNING, RETRYING, SUCCEEDED, FAILED, DEAD or CANCELLED',
-      (text) => text.toUpperCase(),
-    )
-    .option('--task-type <name>', 'of this type')
-    .option('--queue <name>', 'in this queue')
-    .option('--tenant <id>', 'of this tenant')
-    .option('--tag <tag>', 'with this tag')
-    .option('--workflow-id <id>', 'of this workflow')
-    .option('--cron-id <id>', 'that this recurring task made')
-    .option('--created-after <instant>', 'created then or later, e.g. 2026-04-03T00:00:00Z')
-    .option('--created-before <instant>', 'created before that instant')
-    .option('--correlation-id <id>', 'with this metadata.correlation_id')
+  return withTaskFilters(clientCommand('list', 'list tasks, the newest first', LIST_EXAMPLE))
     .option('--limit <n>', 'so many at most', wholeNumber('--limit', 1), 50)
     .option('--cursor <cursor>', 'go on where a list with the same filters ended (its next_cursor)')
     .addOption(new Option('--all', 'all of them; with --json, one task a line').conflicts('limit'))

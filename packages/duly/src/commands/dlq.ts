@@ -1,0 +1,141 @@
+import type { DeadLetterFilters, Duly } from '@duly/sdk'
+import { type Command, Option } from 'commander'
+import { CliError } from '../cli/cli-error.js'
+import { collectPages } from '../cli/pages.js'
+import { renderTask } from '../cli/render.js'
+import { counted, renderBulk, renderLetterSummary, renderLetters } from '../cli/render-dlq.js'
+import { wholeNumber } from '../cli/seconds.js'
+import { followBulk } from '../run/follow-bulk.js'
+import { type ClientOptions, type Context, clientCommand, print, printList, withClient } from './command.js'
+
+type LetterFlags = ClientOptions & DeadLetterFilters
+
+/** The flags that say which dead letters. */
+function withFilters(command: Command): Command {
+  return command
+    .option('--queue <name>', 'of this queue')
+    .option('--task-type <name>', 'of this type')
+    .option('--tenant <id>', 'of this tenant')
+    .option('--error-class <class>', 'whose error has this class')
+    .option('--fingerprint <hex>', 'of this group of `duly dlq summary`')
+}
+
+function filtersOf({ queue, taskType, tenant, errorClass, fingerprint }: DeadLetterFilters): DeadLetterFilters {
+  const given = Object.entries({ queue, taskType, tenant, errorClass, fingerprint })
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined))
+}
+
+interface ListFlags extends LetterFlags {
+  readonly limit: number
+  readonly cursor?: string
+  readonly all?: true
+}
+
+function list(context: Context): Command {
+  const example = 'duly dlq list --queue email-queue\nduly dlq list --fingerprint 5e884898da280471 --all --json'
+  return withFilters(clientCommand('list', 'list dead letters, the latest first', example))
+    .option('--limit <n>', 'so many at most', wholeNumber('--limit', 1), 50)
+    .option('--cursor <cursor>', 'go on where a list with the same filters ended (its next_cursor)')
+    .addOption(new Option('--all', 'all of them').conflicts('limit'))
+    .action((flags: ListFlags) =>
+      withClient(flags, async (duly) => {
+        const { limit, cursor, all, json } = flags
+        const most = all ? Number.POSITIVE_INFINITY : limit
+        const page = await collectPages((request) => duly.dlq.list(filtersOf(flags), request), { cursor, limit: most })
+        printList(context, flags, page, renderLetters)
+        if (page.nextCursor === null || json) return
+        context.terminal.err(`There may be more: give --limit or --all, or go on with --cursor ${page.nextCursor}\n`)
+      }),
+    )
+}
+
+function summary(context: Context): Command {
+  return clientCommand(
+    'summary',
+    'group the dead letters by queue, task type and error, the largest groups first',
+    'duly dlq summary --queue email-queue',
+  )
+    .option('--queue <name>', 'of this queue')
+    .option('--task-type <name>', 'of this type')
+    .option('--tenant <id>', 'of this tenant')
+    .option('--limit <n>', 'so many groups at most, up to 500', wholeNumber('--limit', 1), 50)
+    .action((flags: LetterFlags & { readonly limit: number }) =>
+      withClient(flags, async (duly) => {
+        const found = await duly.dlq.summary({ ...filtersOf(flags), limit: flags.limit })
+        print(context, flags, found, renderLetterSummary)
+      }),
+    )
+}
+
+const exampleId = 'task-01kf3v7q2n8f5w9r6x4y1z0abc'
+
+function retry(context: Context): Command {
+  return clientCommand('retry', 'run a dead task again, with its retries restored', `duly dlq retry ${exampleId}`)
+    .argument('<id>', 'id of the task')
+    .action((id: string, options: ClientOptions) =>
+      withClient(options, async (duly) => print(context, options, await duly.dlq.retry(id), renderTask)),
+    )
+}
+
+interface RetryAllFlags extends LetterFlags {
+  readonly yes?: true
+  readonly detach?: true
+}
+
+/** `duly dlq retry-all`: says how many it would be unless `--yes` is given, wherever it runs. */
+function retryAll(context: Context): Command {
+  const example = 'duly dlq retry-all --fingerprint 5e884898da280471 --yes'
+  return withFilters(clientCommand('retry-all', 'run all dead tasks that fit again; without a filter all', example))
+    .option('--yes', 'do it; without it nothing changes')
+    .option('--detach', 'do not wait for the end')
+    .action((flags: RetryAllFlags) =>
+      withClient(flags, async (duly) => {
+        const { count, isExact } = await countOf(duly, filtersOf(flags))
+        if (flags.yes !== true) {
+          const letters = `${isExact ? '' : 'at least '}${counted(count, 'dead letter')}`
+          throw new CliError('usage', `this would run ${letters} again`, 'Add --yes to do it.')
+        }
+        const handle = await duly.dlq.retryAll(filtersOf(flags))
+        if (flags.detach) return print(context, flags, await handle.progress(), renderBulk)
+        await followBulk(context, handle, { options: flags, expected: isExact ? count : null })
+      }),
+    )
+}
+
+/** How many letters fit, by the summary: exact while its groups are all there. */
+async function countOf(
+  duly: Duly,
+  { fingerprint, errorClass, ...rest }: DeadLetterFilters,
+): Promise<{ readonly count: number; readonly isExact: boolean }> {
+  const { items, groups, letters, isComplete } = await duly.dlq.summary({ ...rest, limit: 500 })
+  if (fingerprint === undefined && errorClass === undefined) return { count: letters, isExact: isComplete }
+  const fitting = items.filter(
+    (group) =>
+      (fingerprint ?? group.fingerprint) === group.fingerprint && (errorClass ?? group.errorClass) === group.errorClass,
+  )
+  const count = fitting.reduce((sum, group) => sum + group.letters, 0)
+  return { count, isExact: isComplete && items.length === groups }
+}
+
+function discard(context: Context): Command {
+  return clientCommand(
+    'discard',
+    'take a task out of the dead letters, for good; its record stays. Of many: `duly task bulk discard`',
+    `duly dlq discard ${exampleId} --yes`,
+  )
+    .argument('<id>', 'id of the task')
+    .option('--yes', 'do it; without it nothing changes')
+    .action((id: string, options: ClientOptions & { readonly yes?: true }) =>
+      withClient(options, async (duly) => {
+        if (options.yes !== true)
+          throw new CliError('usage', `${id} could never be retried again`, 'Add --yes to do it.')
+        await duly.dlq.discard(id)
+        print(context, options, { taskId: id, discarded: true }, () => `${id}  discarded\n`)
+      }),
+    )
+}
+
+/** `duly dlq …`. */
+export function dlqCommands(context: Context): readonly Command[] {
+  return [list(context), summary(context), retry(context), retryAll(context), discard(context)]
+}
