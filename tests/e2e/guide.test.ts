@@ -54,6 +54,16 @@ it('idempotency.mjs makes one task and one payment', async () => {
   ])
 })
 
+it('dead-letters.mjs groups what died, runs one group again and gives the other up', async () => {
+  const output = await run('dead-letters.mjs')
+  expect(output.slice(0, 3)).toEqual([
+    expect.stringMatching(/^3 × ServiceDown: no answer for order <n> \([0-9a-f]{16}\)$/),
+    expect.stringMatching(/^2 × NoSuchOrder: no such order: <n> \([0-9a-f]{16}\)$/),
+    'run again: 3, skipped: 0',
+  ])
+  expect(output.at(-1)).toBe('2 of 2')
+})
+
 it('lists.mjs finds what waits and brings it forward', async () => {
   expect(await run('lists.mjs')).toEqual(Array.from({ length: 3 }, () => 'send_letter high'))
 })
