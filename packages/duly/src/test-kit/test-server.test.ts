@@ -239,6 +239,10 @@ test('stop ends what is under way, twice is once', async () => {
 })
 
 test('what is wrong with the options is said before anything starts', async () => {
+  const misspelt = startTestServer({ retentiondays: 7 } as object)
+  await expect(misspelt).rejects.toThrow(
+    'startTestServer: there is no option retentiondays; did you mean retentionDays?',
+  )
   await expect(startTestServer({ at: 'yesterday' })).rejects.toThrow('not an instant: yesterday')
   await expect(startTestServer({ patience: '1 moment' as '1s' })).rejects.toThrow(RangeError)
 })

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { decodeId } from '@duly/domain'
 import { Duly, type Duration, toMs, type Worker } from '@duly/sdk'
+import { checkOptions, namesOf } from '@duly/sdk/names'
 import { startVirtualNode, type VirtualNode } from '@duly/server/testing'
 import { type EmbeddedPostgres, startPostgres } from '../postgres/index.js'
 
@@ -62,15 +63,20 @@ export interface TestServer {
   stop(): Promise<void>
 }
 
+const optionNames = namesOf<TestServerOptions>({
+  ...{ at: true, databaseUrl: true, retentionDays: true, patience: true, logLevel: true },
+})
+
 const defaultAt = '2026-01-01T00:00:00Z'
 const defaultPatience = '4s'
 
 /**
  * Starts a Duly for tests on a free port. One for all tests of a file is usual: it takes some seconds to start.
  *
- * @throws RangeError when an option is wrong; EmbeddedPostgresError; Error when the database is not empty
+ * @throws TypeError for an option that there is not; RangeError when one is wrong; EmbeddedPostgresError; Error when the database is not empty
  */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  checkOptions('startTestServer', options, { names: optionNames })
   const at = instantOf(options.at ?? defaultAt)
   const patience = options.patience ?? defaultPatience
   toMs(patience)
