@@ -7,6 +7,15 @@ export interface Lease {
   readonly token: bigint
 }
 
+/**
+ * A bit of the token that says of a lease that its task belongs to a workflow. Tokens are drawn below it, so that whoever reads a lease knows
+ * by which way its end goes. A hint: the statement that ends the task decides.
+ */
+export const workflowTokenMark = 2n ** 62n
+
+/** Whether a token carries the mark of a workflow's task. */
+export const isOfWorkflow = (token: bigint): boolean => (token & workflowTokenMark) !== 0n
+
 const maxAttempt = 2 ** 31 - 1
 const maxToken = 2n ** 63n - 1n
 /** The first hex digit is at most 7, which keeps the token within 63 bits. */

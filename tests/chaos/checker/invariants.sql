@@ -160,3 +160,83 @@ select o.id as subject, concat('of ', o.cron_id, ', since ', t.created_at) as de
 from open_tasks o join tasks t on t.id = o.id
 where o.status = 'BLOCKED' and o.cron_id is not null
   and not exists (select from open_tasks r where r.cron_id = o.cron_id and r.status = 'RUNNING' and r.cancel_requested_at is not null);
+
+-- invariant: a workflow runs exactly while a task of it is open
+select w.id as subject, concat(w.status, ', ', w.open, ' counted, ', count(o.id), ' open') as detail
+from workflows w left join open_tasks o on o.workflow_id = w.id
+group by w.id having count(o.id) <> w.open or (w.status = 'RUNNING') <> (w.open > 0);
+
+-- invariant: a task of a workflow is a node of it, and a node is a task
+select coalesce(t.id, n.id) as subject, concat('task of ', t.workflow_id, ' as ', t.node_name, ', node of ', n.workflow_id, ' as ', n.name) as detail
+from (select id, workflow_id, node_name from tasks where workflow_id is not null) t full join workflow_nodes n on n.id = t.id
+where (t.workflow_id, t.node_name) is distinct from (n.workflow_id, n.name)
+  or not exists (select from workflows w where w.id = n.workflow_id);
+
+-- invariant: a node has ended as its task has
+select n.id as subject, concat('node: ', n.ended, ', task: ', o.status, u.status, ' ', u.reason) as detail
+from workflow_nodes n left join open_tasks o on o.id = n.id left join outcomes u on u.id = n.id
+where n.ended is distinct from case u.status when 'SUCCEEDED' then 'succeeded' when 'FAILED' then 'failed' when 'DEAD' then 'failed'
+  when 'CANCELLED' then case when u.reason = 'skipped' then 'skipped' else 'cancelled' end end;
+
+-- invariant: a node waits for others exactly until it was judged to run
+select n.id as subject, concat(o.status, ', judged ', n.triggered_at) as detail
+from workflow_nodes n join open_tasks o on o.id = n.id
+where (o.status = 'BLOCKED') <> (n.triggered_at is null);
+
+-- invariant: a node counts the parents that told it of their ends, each once
+select n.id as subject, concat(n.parents, ' parents: ', n.succeeded, ' ', n.skipped, ' ', n.failed, ', told: ', c.parents, ': ', c.succeeded, ' ', c.skipped, ' ', c.failed) as detail
+from workflow_nodes n cross join lateral (
+  select count(p.id) as parents, count(*) filter (where p.settled and p.ended = 'succeeded') as succeeded,
+    count(*) filter (where p.settled and p.ended = 'skipped') as skipped,
+    count(*) filter (where p.settled and p.ended in ('failed', 'cancelled')) as failed
+  from workflow_edges e join workflow_nodes p on p.id = e.parent where e.child = n.id) c
+where (n.parents, n.succeeded, n.skipped, n.failed) is distinct from (c.parents, c.succeeded, c.skipped, c.failed);
+
+-- invariant: an end that was not passed on yet is kept to be
+select coalesce(n.id, s.node) as subject, concat('ended ', n.ended, ', kept: ', s.node is not null) as detail
+from (select id, ended from workflow_nodes where ended is not null and not settled) n full join unsettled_ends s on s.node = n.id
+where n.id is null or s.node is null;
+
+-- invariant: every end of a node was passed on
+-- at rest
+select n.id as subject, concat('ended ', n.ended) as detail from workflow_nodes n where n.ended is not null and not n.settled;
+
+-- invariant: no node runs before its trigger rule says so
+-- (a retry can open parents again behind one that has run: then the workflow has more than one run)
+select n.id as subject, concat(n.trigger_rule, ' of ', n.parents, ': ', n.succeeded, ' ', n.skipped, ' ', n.failed) as detail
+from workflow_nodes n join workflows w on w.id = n.workflow_id
+where n.triggered_at is not null and n.parents > 0 and w.run = 1 and not case n.trigger_rule
+  when 'all_succeeded' then n.succeeded = n.parents
+  when 'none_failed' then n.failed = 0 and n.succeeded + n.skipped = n.parents
+  when 'all_done' then n.succeeded + n.skipped + n.failed = n.parents
+  when 'one_succeeded' then n.succeeded > 0
+  else n.failed > 0 end;
+
+-- invariant: no node waits for parents that have all ended
+-- at rest
+select n.id as subject, concat(n.trigger_rule, ', ', n.parents, ' parents') as detail
+from workflow_nodes n join open_tasks o on o.id = n.id
+where o.status = 'BLOCKED' and n.succeeded + n.skipped + n.failed >= n.parents;
+
+-- invariant: a node is judged once a run
+select e.task_id as subject, concat(count(*), ' verdicts in run ', max(t.run)) as detail
+from task_events e join (select id, run from open_tasks union all select id, run from outcomes) t on t.id = e.task_id
+where e.transition in ('skip', 'upstream_fail')
+group by e.task_id having count(*) > max(t.run);
+
+-- invariant: the figures of a workflow are those of its nodes
+select w.id as subject, concat(w.nodes, ' nodes, ', w.edges, ' edges, ', w.failed, ' failed, counted: ', c.nodes, ', ', c.edges, ', ', c.failed) as detail
+from workflows w cross join lateral (
+  select count(*) as nodes, coalesce(sum(n.parents), 0) as edges, count(*) filter (where n.ended = 'failed') as failed
+  from workflow_nodes n where n.workflow_id = w.id) c
+where (w.nodes, w.edges, w.failed) is distinct from (c.nodes, c.edges, c.failed);
+
+-- invariant: a workflow has failed exactly if a failure was taken in by no other node
+select w.id as subject, concat(w.status, ' by ', w.failure_policy, ', ', w.failed, ' failed, ', c.untaken, ' of them not taken in') as detail
+from workflows w cross join lateral (
+  select count(*) as untaken from workflow_nodes n
+  where n.workflow_id = w.id and n.ended = 'failed' and not exists (
+    select from workflow_edges e join workflow_nodes c on c.id = e.child
+    where e.parent = n.id and c.triggered_at is not null and c.trigger_rule in ('all_done', 'one_succeeded', 'one_failed'))) c
+where w.status in ('SUCCEEDED', 'FAILED')
+  and (w.status = 'FAILED') <> (case w.failure_policy when 'fail_fast' then w.failed else c.untaken end > 0);

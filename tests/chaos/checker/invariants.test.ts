@@ -61,11 +61,36 @@ insert into bulk_operations (id, action, source, filter, actor, matched, done, s
 insert into idempotency_keys values ('acme', 'key-1', sample(1), '', now()), ('acme', 'key-5', sample(5), '', now());
 insert into counters values ('default', 2, 'acme', '', 1, 3), ('default', 2, 'acme', '', 2, -2);`
 
+/** A workflow that runs (a failed, b skipped for it, c waits for d, which runs), and one that failed. */
+const WORKFLOWS = `
+insert into tasks (id, tenant, task_type, queue, priority, created_at, max_retries, retry_backoff, retry_jitter,
+  retry_delay_ms, retry_max_delay_ms, timeout_ms, payload, workflow_id, node_name)
+select sample(n), 'flows', 'x', 'flows', 2, ${at(-10)}, 3, 'fixed', 'none', 0, 0, 1000, '{}',
+  case when n = 25 then sample(21) else sample(20) end, 'n' || n
+from generate_series(25, 29) as n;
+insert into workflows (id, tenant, name, status, failure_policy, holds_key, created_at, completed_at, nodes, edges, open, failed)
+values (sample(20), 'flows', 'w', 'RUNNING', 'fail_dependents', false, ${at(-10)}, null, 4, 2, 2, 1),
+       (sample(21), 'flows', 'w', 'FAILED', 'fail_dependents', false, ${at(-10)}, now(), 1, 0, 0, 1);
+insert into workflow_nodes (id, workflow_id, position, name, trigger_rule, parents, failed, ended, triggered_at, settled)
+values (sample(25), sample(21), 0, 'n25', 'all_succeeded', 0, 0, 'failed', now(), true),
+       (sample(26), sample(20), 0, 'n26', 'all_succeeded', 0, 0, 'failed', now(), true),
+       (sample(27), sample(20), 1, 'n27', 'one_failed', 1, 1, 'skipped', null, true),
+       (sample(28), sample(20), 2, 'n28', 'all_succeeded', 0, 0, null, now(), false),
+       (sample(29), sample(20), 3, 'n29', 'all_succeeded', 1, 0, null, null, false);
+insert into workflow_edges values (sample(26), sample(27)), (sample(28), sample(29));
+insert into outcomes (id, status, completed_at, attempt, failures, crashes, undelivered, snoozes, releases, run, reason)
+values (sample(25), 'FAILED', now(), 0, 0, 0, 0, 0, 0, 1, 'dependency'), (sample(26), 'FAILED', now(), 0, 0, 0, 0, 0, 0, 1, 'dependency'),
+       (sample(27), 'CANCELLED', now(), 0, 0, 0, 0, 0, 0, 1, 'skipped');
+insert into open_tasks (id, partition, status, tenant, queue, task_type, priority, timeout_ms, workflow_id, blockers, due_at, wake_at)
+values (sample(28), 5, 'SCHEDULED', 'flows', 'flows', 'x', 2, 1000, sample(20), 0, ${at(5)}, ${at(5)}),
+       (sample(29), 5, 'BLOCKED', 'flows', 'flows', 'x', 2, 1000, sample(20), 1, null, null);`
+
 beforeAll(async () => {
   database = await createDatabase()
   client = new pg.Client({ connectionString: database.url })
   await client.connect()
   await client.query(SAMPLES)
+  await client.query(WORKFLOWS)
 })
 afterAll(async () => {
   await client.end()
@@ -171,6 +196,52 @@ const damages: Readonly<Record<string, readonly string[]>> = {
     'delete from open_tasks where id = sample(7)',
     'update open_tasks set cron_id = sample(201) where id = sample(8)',
   ],
+  'a workflow runs exactly while a task of it is open': [
+    'update workflows set open = 1 where id = sample(20)',
+    'delete from open_tasks where id = sample(29)',
+  ],
+  'a task of a workflow is a node of it, and a node is a task': [
+    `update tasks set node_name = 'other' where id = sample(28)`,
+    'delete from workflow_nodes where id = sample(25)',
+    'delete from workflows where id = sample(21)',
+    'delete from tasks where id = sample(25)',
+  ],
+  'a node has ended as its task has': [
+    `update workflow_nodes set ended = 'cancelled' where id = sample(27)`,
+    `update workflow_nodes set ended = 'succeeded' where id = sample(28)`,
+    `update outcomes set reason = 'cancelled' where id = sample(27)`,
+  ],
+  'a node waits for others exactly until it was judged to run': [
+    'update workflow_nodes set triggered_at = now() where id = sample(29)',
+    'update workflow_nodes set triggered_at = null where id = sample(28)',
+  ],
+  'a node counts the parents that told it of their ends, each once': [
+    'update workflow_nodes set succeeded = 1 where id = sample(29)',
+    'update workflow_nodes set failed = 0 where id = sample(27)',
+    'delete from workflow_edges where child = sample(29)',
+  ],
+  'an end that was not passed on yet is kept to be': [
+    'update workflow_nodes set settled = false where id = sample(25)',
+    'insert into unsettled_ends (workflow_id, node) values (sample(21), sample(25))',
+  ],
+  'every end of a node was passed on': ['update workflow_nodes set settled = false where id = sample(25)'],
+  'no node runs before its trigger rule says so': [
+    'update workflow_nodes set triggered_at = now() where id = sample(29)',
+    `update workflow_nodes set trigger_rule = 'all_succeeded', triggered_at = now() where id = sample(27)`,
+  ],
+  'no node waits for parents that have all ended': ['update workflow_nodes set failed = 1 where id = sample(29)'],
+  'a node is judged once a run': [
+    `insert into task_events (task_id, at, transition, to_status, actor)
+     select sample(27), now(), 'skip', 'CANCELLED', 'dependency' from generate_series(1, 2)`,
+  ],
+  'the figures of a workflow are those of its nodes': [
+    'update workflows set nodes = 5 where id = sample(20)',
+    'update workflows set failed = 0 where id = sample(20)',
+  ],
+  'a workflow has failed exactly if a failure was taken in by no other node': [
+    `update workflows set status = 'SUCCEEDED' where id = sample(21)`,
+    `update workflow_nodes set ended = 'succeeded' where id = sample(25)`,
+  ],
 }
 
 test('each invariant has damages that it must see', () => {
@@ -192,7 +263,7 @@ test('those for a store at rest are left out under load', async () => {
 
 test('the history tells each task with its past', async () => {
   const history = await readHistory(client)
-  expect(history).toHaveLength(8)
+  expect(history).toHaveLength(13)
   expect(history[2]).toMatchObject({ mark: 'm', status: 'RUNNING', isOpen: true, attempt: 2, crashes: 1, token: 7n })
   expect(history[2]?.attempts).toEqual([
     { attempt: 1, outcome: 'lost', startedAt: expect.any(Number), endedAt: expect.any(Number) },

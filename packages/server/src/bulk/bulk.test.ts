@@ -184,6 +184,15 @@ describe('an operation', () => {
     const nodes = [1, 2, 5, 8].map((n) => ids[n] as Uuid)
     for (const table of ['tasks', 'open_tasks'])
       await node.query(`update ${table} set workflow_id = gen_random_uuid() where id = any ($1)`, [nodes])
+    await node.query(
+      `with made as (
+         insert into workflows (id, tenant, name, status, failure_policy, holds_key, created_at, nodes, edges, open)
+         select workflow_id, tenant, 'w', 'RUNNING', 'fail_dependents', false, now(), 1, 0, 1 from open_tasks where id = any ($1)
+       )
+       insert into workflow_nodes (id, workflow_id, position, name, trigger_rule, parents, triggered_at)
+       select id, workflow_id, 0, 'n', 'all_succeeded', 0, now() from open_tasks where id = any ($1)`,
+      [nodes],
+    )
     expect(countsOf(await own.run('cancel', {}))).toEqual(succeeded(9))
     expect(acted.sort()).toEqual(nodes.sort())
   })

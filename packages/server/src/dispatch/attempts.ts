@@ -1,4 +1,4 @@
-import type { Lane, Uuid } from '@duly/domain'
+import { isOfWorkflow, type Lane, type Uuid } from '@duly/domain'
 import type { AttemptStore, Finish, Landed, Reopen } from '../store/attempt-store.js'
 import { faultKind } from '../store/faults.js'
 
@@ -10,21 +10,41 @@ export interface AttemptListener {
   readonly reopened: (tasks: readonly Landed[], rows: readonly Reopen[]) => void
 }
 
+/** Ends tasks of workflows, with all that their ends bring about. */
+export interface NodeFinisher {
+  finish(rows: readonly Finish[]): Promise<Landed[]>
+}
+
+export interface AttemptsOptions {
+  readonly store: AttemptStore
+  readonly nodes: NodeFinisher
+  readonly listener: AttemptListener
+}
+
 /** Applies the ends of attempts, whoever decided them, and tells those who wait for them. */
 export class Attempts {
   readonly #store: AttemptStore
+  readonly #nodes: NodeFinisher
   readonly #listener: AttemptListener
 
-  constructor(store: AttemptStore, listener: AttemptListener) {
+  constructor({ store, nodes, listener }: AttemptsOptions) {
     this.#store = store
+    this.#nodes = nodes
     this.#listener = listener
   }
 
   /** What landed; a row that is missing had lost its fence, or its condition held no longer. */
   async finish(rows: readonly Finish[]): Promise<Map<Uuid, Landed>> {
-    const landed = await sparingly(rows, (some) => this.#store.finish(some))
+    const ofWorkflows = rows.filter(({ fence }) => isOfWorkflow(fence.token))
+    const others = ofWorkflows.length === 0 ? rows : rows.filter(({ fence }) => !isOfWorkflow(fence.token))
+    const landed = await Promise.all([this.#end(others, this.#store), this.#end(ofWorkflows, this.#nodes)])
+    return byId(landed.flat())
+  }
+
+  async #end(rows: readonly Finish[], finisher: NodeFinisher): Promise<Landed[]> {
+    const landed = await sparingly(rows, (some) => finisher.finish(some))
     if (landed.length > 0) this.#listener.finished(landed, rows)
-    return byId(landed)
+    return landed
   }
 
   /** What landed. A task whose cancellation was asked for ends CANCELLED instead of going on. */

@@ -180,5 +180,7 @@ function takenTask({ id, task, handoff }: MintedTask, place: PlacedTask): TakenT
     traceparent: task.traceparent,
     cronId: null,
     scheduledAtMs: null,
+    workflowId: null,
+    nodeName: null,
   }
 }

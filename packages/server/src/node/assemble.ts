@@ -8,6 +8,7 @@ import { Summer } from '../stats/summer.js'
 import type { Logger } from '../telemetry/logger.js'
 import type { Promoter } from '../timers/promoter.js'
 import type { Watchdog } from '../upkeep/watchdog.js'
+import type { Workflows } from '../workflows/workflows.js'
 import type { ServerConfig } from './config.js'
 import { type DutyParts, makeDuties } from './duties.js'
 import { Health } from './health.js'
@@ -21,6 +22,7 @@ import { makeObservers, makeSignals, type Reached } from './parts/hints.js'
 import { makeLeadership } from './parts/leadership.js'
 import { makeTasks } from './parts/tasks.js'
 import { makeUpkeep } from './parts/upkeep.js'
+import { makeNodeEnds, makeReopening, makeWorkflows } from './parts/workflows.js'
 import type { StoppableParts } from './stop-node.js'
 import type { Stores } from './stores.js'
 import { version } from './version.js'
@@ -31,6 +33,7 @@ export interface NodeParts extends StoppableParts {
   readonly stores: Stores
   readonly promoter: Promoter
   readonly watchdog: Watchdog
+  readonly workflows: Workflows
 }
 
 /** Makes the parts of a node and wires them up, each room by its own function; nothing runs yet. */
@@ -47,18 +50,22 @@ export function assemble(
   const reached = (): Reached => ({ sessions, dispatcher, promoter, cronDuty, duties })
   const signals = makeSignals(ground, ring, reached)
   const observers = makeObservers(ground, signals, reached)
-  const dispatch = makeDispatch(ground, observers, signals)
+  const nodeEnds = makeNodeEnds(ground, { observers, signals, sessions: () => sessions })
+  const reopening = makeReopening(ground, nodeEnds)
+  const dispatch = makeDispatch(ground, { observers, signals, nodeEnds })
   const { sessions, dispatcher, attempts, reports, workers, fleet } = dispatch
-  const upkeep = { observers, dispatcher, attempts, leadership: (): Leadership | null => leadership }
+  const upkeep = { observers, dispatcher, attempts, nodeEnds, leadership: (): Leadership | null => leadership }
   const { promoter, watchdog, retention } = makeUpkeep(ground, upkeep)
   const leadership = makeLeadership(ground, { signals, promoter, watchdog, duties: () => duties })
-  const { intake, tasks, queues, stats, names } = makeTasks(ground, { observers, signals, dispatch })
+  const parts = { observers, signals, dispatch, nodeEnds, reopening }
+  const { intake, tasks, queues, stats, names } = makeTasks(ground, parts)
   const { cron, cronDuty, zoneData } = makeCron(ground, {
-    ...{ observers, signals, dispatch, names, duties: () => duties },
+    ...{ ...parts, names, duties: () => duties },
     timeZoneData: process.versions.tz ?? '',
   })
-  const acting = { observers, signals, dispatch, tasks, duties: () => duties }
+  const acting = { ...parts, tasks, duties: () => duties }
   const { bulk, runner: bulkRunner, deadLetters } = makeBulk(ground, acting)
+  const { workflows, submission } = makeWorkflows(ground, { observers, names, nodeEnds, reopening })
   const health = new Health(membership.database)
   const cluster = new Cluster({ store: stores.cluster, clock })
   const services: Services = {
@@ -68,11 +75,12 @@ export function assemble(
   const duties = makeDuties(
     dutyParts(ground, {
       ...{ sessions, dispatcher, promoter, cronDuty, zoneData, bulkRunner, leadership, watchdog, retention, keyUses },
+      nodeEnds,
     }),
   )
   return {
     ...{ membership, api, health, dispatcher, sessions, waiters, intake, reports, duties, recorder, signals, log },
-    ...{ services, stores, promoter, leadership, watchdog, keyUses },
+    ...{ services, stores, promoter, leadership, watchdog, keyUses, submission, nodeEnds, workflows },
   }
 }
 
@@ -88,6 +96,7 @@ type OwnDutyParts = Pick<
   | 'watchdog'
   | 'retention'
   | 'keyUses'
+  | 'nodeEnds'
 >
 
 function dutyParts(ground: Ground, parts: OwnDutyParts): DutyParts {

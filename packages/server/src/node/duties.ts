@@ -18,6 +18,7 @@ import type { Logger } from '../telemetry/logger.js'
 import type { Promoter } from '../timers/promoter.js'
 import type { Retention } from '../upkeep/retention/retention.js'
 import type { Watchdog } from '../upkeep/watchdog.js'
+import type { NodeEnds } from '../workflows/node-ends.js'
 import type { ServerConfig } from './config.js'
 import type { Membership } from './join.js'
 
@@ -40,6 +41,7 @@ export interface DutyParts {
   readonly watchdog: Watchdog
   readonly retention: Retention
   readonly keyUses: KeyUses
+  readonly nodeEnds: NodeEnds
   readonly recorder: Recorder
   readonly summer: Summer
   readonly onOthers: (others: number) => void
@@ -57,6 +59,8 @@ export interface Duties {
   readonly all: readonly Duty[]
   /** Looks for what the watchdog is to end. */
   readonly watchdog: Duty | null
+  /** Passes on ends in workflows that were left to be passed on. */
+  readonly workflows: Duty | null
   /** Looks at once for all that hints may have told of. */
   lookNow(): void
   start(): void
@@ -74,7 +78,9 @@ export function makeDuties(parts: DutyParts): Duties {
   const watchdog = leadership ? watchDuty(parts) : null
   const cron = leadership ? duty(parts, 'cron', 1_000, () => parts.cronDuty.runOnce()) : null
   const bulk = leadership ? duty(parts, 'bulk operations', 1_000, (signal) => parts.bulkRunner.runOnce(signal)) : null
-  if (timers && watchdog && cron && bulk) duties.push(timers, watchdog, cron, bulk, ...schedulerDuties(parts))
+  const workflows = leadership ? workflowDuty(parts) : null
+  const own = [timers, watchdog, cron, bulk, workflows].filter((each) => each !== null)
+  if (leadership) duties.push(...own, ...schedulerDuties(parts))
   return {
     timers,
     cron,
@@ -82,6 +88,7 @@ export function makeDuties(parts: DutyParts): Duties {
     membership,
     all: duties,
     watchdog,
+    workflows,
     lookNow: () => {
       for (const each of [membership, ...looks]) each.wake()
       timers?.wake()
@@ -131,6 +138,11 @@ function pulseDuty(parts: DutyParts, leadership: Leadership): Duty {
 /** Runs when the pulse says so; now and then in any case, since nothing rests on a hint alone (I3). */
 function watchDuty({ watchdog, ...parts }: DutyParts): Duty {
   return duty({ ...parts, watchdog }, 'watchdog', 1_000, async () => ((await watchdog.act()) ? 0 : 60_000))
+}
+
+/** As the watchdog's: what is left over is passed on at once by the node that left it, so that this is for one that died. */
+function workflowDuty({ nodeEnds, ...parts }: DutyParts): Duty {
+  return duty({ ...parts, nodeEnds }, 'workflows', 1_000, async () => ((await nodeEnds.settle()) ? 0 : 60_000))
 }
 
 function memberDuty(parts: DutyParts): Duty {

@@ -12,6 +12,7 @@ import type { MintedTask, PlacedTask } from '../store/intake-store.js'
 import type { DueTimer, Promoted } from '../store/timer-store.js'
 import type { Waiters } from '../tasks/waiters.js'
 import type { Metrics } from '../telemetry/metrics.js'
+import type { Settled } from '../workflows/settlement.js'
 
 export interface ObserverParts {
   readonly metrics: Metrics
@@ -62,14 +63,27 @@ export class Observers implements AttemptListener {
   }
 
   /** Tasks that were cancelled, purged or expired while they waited. */
-  cancelled = (tasks: readonly EndedTask[]): void => {
+  cancelled = (tasks: readonly EndedTask[]): void =>
+    this.#endedWaiting(tasks.map((task) => ({ ...task, status: 'CANCELLED' })))
+
+  #endedWaiting(tasks: readonly (EndedTask & { readonly status: 'CANCELLED' | 'FAILED' })[]): void {
     const { metrics, recorder } = this.#parts
     const minute = recorder.now()
     for (const task of tasks) {
-      metrics.taskFinished({ taskType: task.taskType, status: 'CANCELLED', executionMs: null })
-      minute.count(task, 'cancelled')
+      metrics.taskFinished({ taskType: task.taskType, status: task.status, executionMs: null })
+      minute.count(task, countOf[task.status])
     }
     this.ended(tasks.map(({ id }) => id))
+  }
+
+  /** What ends brought about in their workflows: nodes that wait no longer, nodes that will not run, workflows that are closed. */
+  settled = ({ unblocked, ended, closed }: Settled): void => {
+    this.#ready(unblocked.filter(({ status }) => status === 'PENDING'))
+    for (const { dueAtMs, status, ...node } of unblocked) {
+      if (status === 'SCHEDULED') this.#parts.addTimer({ ...node, status, wakeAtMs: dueAtMs, suspect: false })
+    }
+    if (ended.length > 0) this.#endedWaiting(ended)
+    if (closed.length > 0) this.ended(closed.map(({ id }) => id))
   }
 
   /** A session that is rid of its suspect may take the next one. */

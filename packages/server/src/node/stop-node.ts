@@ -10,6 +10,8 @@ import type { Intake } from '../intake/intake.js'
 import type { Recorder } from '../stats/recorder.js'
 import type { Waiters } from '../tasks/waiters.js'
 import type { Logger } from '../telemetry/logger.js'
+import type { NodeEnds } from '../workflows/node-ends.js'
+import type { WorkflowSubmission } from '../workflows/submission.js'
 import type { Duties } from './duties.js'
 import type { Health } from './health.js'
 import type { Membership } from './join.js'
@@ -24,6 +26,8 @@ export interface StoppableParts {
   readonly waiters: Waiters
   readonly intake: Intake
   readonly reports: Reports
+  readonly submission: WorkflowSubmission
+  readonly nodeEnds: NodeEnds
   readonly duties: Duties
   readonly leadership: Leadership | null
   readonly signals: Signals
@@ -75,13 +79,14 @@ export async function stopNode(parts: StoppableParts, options: StopOptions): Pro
 }
 
 async function drain(parts: StoppableParts, { clock, drainMs }: StopOptions): Promise<void> {
-  const { dispatcher, sessions, waiters, api, intake, reports, log } = parts
+  const { dispatcher, sessions, waiters, api, intake, reports, submission, nodeEnds, log } = parts
   dispatcher.close()
   waiters.close()
   sessions.wakeAll()
   const isDrained = await within(clock, drainMs, async () => {
     await api.close()
-    await Promise.all([intake.drained(), reports.drained()])
+    await Promise.all([intake.drained(), submission.drained(), reports.drained()])
+    await nodeEnds.drained()
     await dispatcher.giveBackUnfetched()
   })
   if (!isDrained) log.warn('the drain took too long; ending what is left')

@@ -18,10 +18,14 @@ import { ProgressStore } from '../store/progress-store.js'
 import { PurgeStore } from '../store/purge-store.js'
 import { QueueStore } from '../store/queue-store.js'
 import { SessionStore } from '../store/session-store.js'
+import { SettleStore } from '../store/settle-store.js'
 import { StatsStore } from '../store/stats-store.js'
 import { TaskStore } from '../store/task-store.js'
 import { TimerStore } from '../store/timer-store.js'
 import { WatchStore } from '../store/watch-store.js'
+import { WorkflowChangeStore } from '../store/workflow-change-store.js'
+import { WorkflowRecordStore } from '../store/workflow-record-store.js'
+import { WorkflowStore } from '../store/workflow-store.js'
 import { ZoneStore } from '../store/zone-store.js'
 
 /** Slots of `counters` that one node writes: each of its writers has one of its own, so that they never wait for another. */
@@ -38,6 +42,9 @@ export const writerSlots = {
   purges: 8,
   cron: 9,
   bulk: 10,
+  workflowGroups: [11],
+  largeWorkflows: [12],
+  nodeEnds: [13, 14, 15],
 } as const
 
 /** What the watchdog allows beyond the grace that workers are given: time for their own report to arrive. */
@@ -72,8 +79,17 @@ export function makeStores(database: Database, options: { nodeNumber: number; gr
     watch: new WatchStore(database),
     leaders: new LeaderStore(database),
     cluster: new ClusterStore(database),
+    workflows: new WorkflowStore(database),
+    workflowRecords: new WorkflowRecordStore(database),
+    workflowChanges: new WorkflowChangeStore(),
+    settle: new SettleStore(database, { graceMs }),
     groupSlots: writerSlots.groups.map(slot),
     batchSlots: writerSlots.batches.map(slot),
+    workflowSlots: {
+      groups: writerSlots.workflowGroups.map(slot),
+      large: writerSlots.largeWorkflows.map(slot),
+      ends: writerSlots.nodeEnds.map(slot),
+    },
   }
 }
 

@@ -47,6 +47,9 @@ export interface TakenTask {
   readonly cronId: Uuid | null
   /** When it was asked to run; of a recurring task the fire time. */
   readonly scheduledAtMs: number | null
+  /** The workflow that it is a task of, and its name there. */
+  readonly workflowId: Uuid | null
+  readonly nodeName: string | null
 }
 
 /** What a take brought. */

@@ -41,6 +41,12 @@ const endColumns = [
   ['attempt_outcome', 'text'],
 ] as const
 
+/**
+ * A task of a workflow ends in a transaction that holds its workflow, and says so by the parameter: else its children would not be told
+ * (ADR 19).
+ */
+const mayEnd = (parameter: string): string => `(o.workflow_id is null or ${parameter}::boolean)`
+
 /** What is told of a task that ended, from `gone`. */
 const goneColumns = `
   id, session, attempt, token, final as status, tenant, queue, task_type as "taskType", priority, gate, partition,
@@ -53,7 +59,7 @@ export const succeed: Statement = {
 with gone as materialized (
   delete from open_tasks o
   using (${unnested([...fenceColumns, ['worker_name', 'text'], ['result', 'text']])}) i
-  where ${holdsFence('i')}
+  where ${holdsFence('i')} and ${mayEnd('$7')}
   returning o.*, i.worker_name, i.result, 'SUCCEEDED' as final
 ),
 outcome as (
@@ -77,7 +83,7 @@ export const finish: Statement = {
 with gone as materialized (
   delete from open_tasks o
   using (${unnested([...endColumns, ['final', 'text'], ['result', 'text'], ['error_pattern', 'text']])}) i
-  where ${holdsLease('i')} and (i.final <> 'CANCELLED' or o.cancel_requested_at is not null)
+  where ${holdsLease('i')} and (i.final <> 'CANCELLED' or o.cancel_requested_at is not null) and ${mayEnd('$22')}
   returning o.id, o.tenant, o.queue, o.task_type, o.priority, o.gate, o.attempt, o.snoozes, o.releases, o.run, o.session,
     o.token, o.started_at, o.partition, o.workflow_id, o.result_ttl_ms, i.worker_name, i.error_class, i.error_message, i.error_stack,
     coalesce(i.failures, o.failures) as failures, coalesce(i.crashes, o.crashes) as crashes,

@@ -1,7 +1,7 @@
 import { type Backoff, errorPattern, type Jitter, type TaskStatus, type Uuid } from '@duly/domain'
 import type { AttemptOutcome, TaskError } from '../model.js'
 import * as sql from './attempt-sql.js'
-import type { Database } from './database.js'
+import type { Connection, Database, Statement } from './database.js'
 import { bigintArray, instantArray, int4Array, int8Array, textArray, uuidArray } from './params.js'
 
 /** The attempt that a write speaks for: the fence (I4). */
@@ -113,22 +113,16 @@ export class AttemptStore {
     this.#slot = options.slot
   }
 
+  /** Tasks of workflows stay: see `finishWithin`. */
   async finish(rows: readonly Finish[]): Promise<Landed[]> {
-    const results = textArray(rows.map((row) => row.result))
-    const landed = rows.every(isPlainSuccess)
-      ? await this.#database.hot<BigText<Landed>>(sql.succeed, [
-          ...fenceArrays(rows.map((row) => row.fence)),
-          textArray(rows.map((row) => row.workerName)),
-          results,
-        ])
-      : await this.#database.hot<BigText<Landed>>(sql.finish, [
-          ...common(rows),
-          textArray(rows.map((row) => row.status)),
-          results,
-          textArray(rows.map(patternOf)),
-          this.#slot,
-        ])
-    return landed.map(withToken)
+    const { statement, values } = finishing(rows, { isInWorkflow: false, slot: this.#slot })
+    return (await this.#database.hot<BigText<Landed>>(statement, values)).map(withToken)
+  }
+
+  /** The same in a transaction that holds the workflows of the tasks; `slot` names the counters that it alone adds to. */
+  async finishWithin(client: Connection, rows: readonly Finish[], slot: number): Promise<Landed[]> {
+    const { statement, values } = finishing(rows, { isInWorkflow: true, slot })
+    return (await client.query<BigText<Landed>>({ ...statement, values })).rows.map(withToken)
   }
 
   async reopen(rows: readonly Reopen[]): Promise<Landed[]> {
@@ -160,6 +154,23 @@ export class AttemptStore {
   async ended(fences: readonly Fence[]): Promise<EndedAttempt[]> {
     const rows = await this.#database.hot<BigText<EndedAttempt>>(sql.readEnded, fenceArrays(fences))
     return rows.map(withToken)
+  }
+}
+
+function finishing(
+  rows: readonly Finish[],
+  { isInWorkflow, slot }: { readonly isInWorkflow: boolean; readonly slot: number },
+): { readonly statement: Statement; readonly values: unknown[] } {
+  const results = textArray(rows.map((row) => row.result))
+  if (!rows.every(isPlainSuccess)) {
+    const statuses = textArray(rows.map((row) => row.status))
+    const patterns = textArray(rows.map(patternOf))
+    return { statement: sql.finish, values: [...common(rows), statuses, results, patterns, slot, isInWorkflow] }
+  }
+  const workers = textArray(rows.map((row) => row.workerName))
+  return {
+    statement: sql.succeed,
+    values: [...fenceArrays(rows.map((row) => row.fence)), workers, results, isInWorkflow],
   }
 }
 

@@ -14,8 +14,8 @@ import {
   uuidArray,
 } from './params.js'
 
-/** What a task brings, in the order of the parameters. */
-const input = unnested([
+/** What is asked of a task, in the order of the parameters; see {@link askedValues}. */
+export const askedColumns = [
   ['id', 'uuid'],
   ['partition', 'smallint'],
   ['tenant', 'text'],
@@ -38,11 +38,26 @@ const input = unnested([
   ['metadata', 'text'],
   ['payload', 'text'],
   ['traceparent', 'text'],
+] as const
+
+const input = unnested([
+  ...askedColumns,
   ['session', 'uuid'],
   ['token', 'bigint'],
   ['cron_id', 'uuid'],
   ['blockers', 'integer'],
 ])
+
+/** The rows of `tasks`, from rows `i` that have what is asked; `more` are columns that have their own names there. */
+export const storeTasks = (from: string, scheduledAt: string, more: readonly string[]): string => `
+  insert into tasks (id, tenant, task_type, queue, priority, created_at, scheduled_at, expires_at, max_retries,
+    retry_backoff, retry_jitter, retry_delay_ms, retry_max_delay_ms, timeout_ms, result_ttl_ms, idempotency_key,
+    concurrency_key, tags, metadata, payload, traceparent, ${more.join(', ')})
+  select i.id, i.tenant, i.task_type, i.queue, i.priority, now(), ${scheduledAt}, i.expires_at, i.max_retries,
+    i.retry_backoff, i.retry_jitter, i.retry_delay_ms, i.retry_max_delay_ms, i.timeout_ms, i.result_ttl_ms,
+    i.idempotency_key, i.concurrency_key, i.tags::text[], i.metadata, i.payload, i.traceparent,
+    ${more.map((column) => `i.${column}`).join(', ')}
+  from ${from} i`
 
 /**
  * Tasks, their open rows and the depth of their lanes in one statement, so in one commit: I1 needs no more than its
@@ -86,15 +101,7 @@ placed as (
   from judged j
   returning id, status, tenant, queue, priority, due_at, grant_no, deadline_at
 ),
-stored as (
-  insert into tasks (id, tenant, task_type, queue, priority, created_at, scheduled_at, expires_at, max_retries,
-    retry_backoff, retry_jitter, retry_delay_ms, retry_max_delay_ms, timeout_ms, result_ttl_ms, idempotency_key,
-    concurrency_key, tags, metadata, payload, traceparent, cron_id)
-  select i.id, i.tenant, i.task_type, i.queue, i.priority, now(),
-    coalesce(i.scheduled_at, now() + nullif(i.delay_ms, 0) * interval '1 millisecond'), i.expires_at, i.max_retries,
-    i.retry_backoff, i.retry_jitter, i.retry_delay_ms, i.retry_max_delay_ms, i.timeout_ms, i.result_ttl_ms,
-    i.idempotency_key, i.concurrency_key, i.tags::text[], i.metadata, i.payload, i.traceparent, i.cron_id
-  from input i
+stored as (${storeTasks('input', "coalesce(i.scheduled_at, now() + nullif(i.delay_ms, 0) * interval '1 millisecond')", ['cron_id'])}
 ),
 counted as (
   insert into counters (queue, priority, tenant, gate, slot, depth)
@@ -107,14 +114,9 @@ select p.id, p.status, date_part('epoch', now()) * 1000 as "createdAtMs", date_p
 from placed p`,
 }
 
-/** The parameters of {@link insertTasks}; `slot` names the counters that this writer alone adds to. */
-export function insertValues(
-  rows: readonly MintedTask[],
-  { slot, graceMs, node }: { slot: number; graceMs: number; node: Uuid },
-): unknown[] {
+/** The parameters of {@link askedColumns}. */
+export function askedValues(rows: readonly Pick<MintedTask, 'id' | 'partition' | 'task'>[]): Buffer[] {
   const of = <T>(pick: (task: NewTask) => T): T[] => rows.map((row) => pick(row.task))
-  const sessions = new Set<Uuid>()
-  for (const row of rows) if (row.handoff) sessions.add(row.handoff.session)
   return [
     uuidArray(rows.map((row) => row.id)),
     int2Array(rows.map((row) => row.partition)),
@@ -138,6 +140,18 @@ export function insertValues(
     textArray(of((task) => task.metadata)),
     textArray(of((task) => task.payload)),
     textArray(of((task) => task.traceparent)),
+  ]
+}
+
+/** The parameters of {@link insertTasks}; `slot` names the counters that this writer alone adds to. */
+export function insertValues(
+  rows: readonly MintedTask[],
+  { slot, graceMs, node }: { slot: number; graceMs: number; node: Uuid },
+): unknown[] {
+  const sessions = new Set<Uuid>()
+  for (const row of rows) if (row.handoff) sessions.add(row.handoff.session)
+  return [
+    ...askedValues(rows),
     uuidArray(rows.map((row) => row.handoff?.session ?? null)),
     bigintArray(rows.map((row) => row.handoff?.token ?? null)),
     uuidArray(rows.map((row) => row.cron?.id ?? null)),

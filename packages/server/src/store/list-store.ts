@@ -40,7 +40,7 @@ export class ListStore {
 
   /** One page, from one snapshot. It may be short, or empty, and yet not the last one: see `next`. */
   async page(filters: TaskFilters, { after, limit }: PageRequest): Promise<Page<TaskSummary>> {
-    const values = [...bounds(filters, after), limit + 1, lookFor(filters), ...valuesOf(filters)]
+    const values = [...idBounds(filters, after), limit + 1, lookFor(filters), ...valuesOf(filters)]
     const driver = await this.#driverFor(filters, values)
     const rows = await this.#database.list<Row<ListRow>>(listOf(driver, standingOf(filters.status)), values)
     const found = rows.flatMap((row) => (row.id === null ? [] : [summaryOf(row)]))
@@ -58,7 +58,7 @@ export class ListStore {
     { after, limit, cutoff }: PageRequest & { readonly cutoff: string },
   ): Promise<Page<Candidate>> {
     const how = filters.status === null ? 'open' : standingOf(filters.status)
-    const values = [...bounds(filters, after), limit + 1, joinedLookLimit, ...valuesOf(filters)]
+    const values = [...idBounds(filters, after), limit + 1, joinedLookLimit, ...valuesOf(filters)]
     const wanted = await this.#driverFor(filters, values)
     const driver = filters.status === null && (wanted === 'tenant' || wanted === 'all') ? 'open' : wanted
     const { createdBeforeMs } = filters
@@ -119,7 +119,10 @@ function standingOf(status: TaskFilters['status']): Standing | null {
 const lookFor = ({ status }: TaskFilters): number => (status === null ? lookLimit : joinedLookLimit)
 
 /** The ids between which the page lies: the cursor's, and those of the interval of creation. */
-function bounds({ createdAfterMs, createdBeforeMs }: TaskFilters, before: Uuid | null): [Uuid, Uuid] {
+export function idBounds(
+  { createdAfterMs, createdBeforeMs }: Pick<TaskFilters, 'createdAfterMs' | 'createdBeforeMs'>,
+  before: Uuid | null,
+): [Uuid, Uuid] {
   const upper = createdBeforeMs === null ? pastLastId : firstUuidAt(Math.floor(createdBeforeMs) + idAheadMs)
   const lower = createdAfterMs === null ? firstId : firstUuidAt(Math.max(0, Math.floor(createdAfterMs) - idBehindMs))
   return [before !== null && before < upper ? before : upper, lower]

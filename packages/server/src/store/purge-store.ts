@@ -11,15 +11,15 @@ const begin: Statement = {
 /**
  * Cancels the next $9 waiting tasks of a queue in the order of its lanes, from behind the key ($4 … $8) on, so that a batch does not
  * wade through the dead index entries of those before it. Rows that a claim holds are skipped: they run, or the next call finds
- * them.
+ * them. Tasks of workflows are only named: they end in a transaction of their workflow.
  */
 const purge: Statement = {
   name: 'purge_queue',
   text: `
 with picked as materialized (
-  select r.id, r.priority, r.tenant, r.gate, r.ready_at, row_number() over () as place
+  select r.id, r.priority, r.tenant, r.gate, r.ready_at, r.workflow_id, row_number() over () as place
   from (
-    select r.id, r.priority, r.tenant, r.gate, r.ready_at from open_tasks r
+    select r.id, r.priority, r.tenant, r.gate, r.ready_at, r.workflow_id from open_tasks r
     where r.status = 'PENDING' and r.queue = $1
       and (r.priority, r.tenant, r.gate, r.ready_at, r.id) > ($4::smallint, $5::text, $6::text, $7::timestamptz, $8::uuid)
       and r.ready_at <= $2::timestamptz
@@ -30,7 +30,7 @@ with picked as materialized (
 ),
 gone as materialized (
   delete from open_tasks o using picked k
-  where ${byKey('o.id', 'k.id')} and o.status is not distinct from 'PENDING'
+  where ${byKey('o.id', 'k.id')} and k.workflow_id is null and o.status is not distinct from 'PENDING'
   returning o.*, k.place
 ),
 outcome as (
@@ -46,7 +46,11 @@ counted as (
   select queue, priority, tenant, gate, $10::integer, -count(*) from gone group by 1, 2, 3, 4 order by 1, 2, 3, 4
   on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
 )
-select id, queue, priority, tenant, gate, task_type as "taskType", ready_at::text as "readyAt", place::integer from gone`,
+select id, queue, priority, tenant, gate, task_type as "taskType", ready_at::text as "readyAt", place::integer, false as "isNode"
+from gone
+union all
+select k.id, null, k.priority, k.tenant, k.gate, null, k.ready_at::text, k.place::integer, true
+from picked k where k.workflow_id is not null`,
 }
 
 /** Tasks that wait in a queue, from the counters. */
@@ -66,6 +70,7 @@ interface PurgedRow extends EndedTask {
   readonly gate: string
   readonly readyAt: string
   readonly place: number
+  readonly isNode: boolean
 }
 
 /** Empties queues, batch by batch. */
@@ -84,17 +89,26 @@ export class PurgeStore {
     return row?.cutoff ?? null
   }
 
-  /** One batch. `mark` is null when nothing is behind it. */
+  /** One batch: what it ended, and tasks of workflows that are to be ended so. `mark` is null when nothing is behind it. */
   async batch(
     queue: string,
     options: { readonly cutoff: string; readonly actor: string; readonly after: PurgeMark; readonly limit: number },
-  ): Promise<{ readonly tasks: readonly EndedTask[]; readonly mark: PurgeMark | null }> {
+  ): Promise<{
+    readonly tasks: readonly EndedTask[]
+    readonly nodes: readonly Uuid[]
+    readonly mark: PurgeMark | null
+  }> {
     const { cutoff, actor, after, limit } = options
     const values = [queue, cutoff, actor, ...after, limit, this.#slot]
     const rows = await this.#database.hot<PurgedRow>(purge, values)
     const last = rows.reduce<PurgedRow | null>((max, row) => (max === null || row.place > max.place ? row : max), null)
     const isLast = rows.length < limit || last === null
-    return { tasks: rows, mark: isLast ? null : [last.priority, last.tenant, last.gate, last.readyAt, last.id] }
+    const nodes = rows.filter(({ isNode }) => isNode).map(({ id }) => id)
+    return {
+      tasks: rows.filter(({ isNode }) => !isNode),
+      nodes,
+      mark: isLast ? null : [last.priority, last.tenant, last.gate, last.readyAt, last.id],
+    }
   }
 
   async left(queue: string): Promise<number> {

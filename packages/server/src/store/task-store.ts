@@ -28,7 +28,10 @@ where t.id = $1 and ${ofTenant('t.tenant', '$2')}`,
 
 const finishedOf: Statement = {
   name: 'finished_of',
-  text: `select u.id from unnest($1::uuid[]) as i (id) join outcomes u on u.id = i.id`,
+  text: `
+select u.id from unnest($1::uuid[]) as i (id) join outcomes u on u.id = i.id
+union all
+select w.id from unnest($1::uuid[]) as i (id) join workflows w on w.id = i.id where w.status <> 'RUNNING'`,
 }
 
 const cancelWaiting: Statement = {
@@ -36,7 +39,8 @@ const cancelWaiting: Statement = {
   text: `
 with gone as materialized (
   delete from open_tasks o
-  where o.id = $1 and ${statusGuard('cancel', 'o.status')} and ${ofTenant('o.tenant', '$5')} returning o.*
+  where o.id = $1 and ${statusGuard('cancel', 'o.status')} and o.workflow_id is null and ${ofTenant('o.tenant', '$5')}
+  returning o.*
 ),
 outcome as (
   insert into outcomes (id, status, completed_at, attempt, failures, crashes, undelivered, snoozes, releases, run, reason)
@@ -76,7 +80,7 @@ const standing: Statement = {
   name: 'standing',
   text: `
 select coalesce(u.status, o.status) as status, o.cancel_requested_at is not null as "cancelRequested",
-  ${ms('u.completed_at', 'completedAtMs')}, u.discarded_at is not null as "isDiscarded"
+  ${ms('u.completed_at', 'completedAtMs')}, u.discarded_at is not null as "isDiscarded", t.workflow_id as "workflowId"
 from tasks t left join outcomes u on u.id = t.id left join open_tasks o on o.id = t.id
 where t.id = $1 and ${ofTenant('t.tenant', '$2')}`,
 }
@@ -91,7 +95,7 @@ const replay: Statement = {
 with gone as materialized (
   delete from outcomes u
   where u.id = $1 and ${statusGuard('replay', 'u.status')} and u.discarded_at is null
-    and ${ofTenant('(select t.tenant from tasks t where t.id = $1)', '$5')}
+    and (select t.workflow_id is null and ${ofTenant('t.tenant', '$5')} from tasks t where t.id = $1)
   returning u.*
 ),
 archived as (
@@ -176,6 +180,7 @@ export interface Standing {
   readonly cancelRequested: boolean
   readonly completedAtMs: number | null
   readonly isDiscarded: boolean
+  readonly workflowId: Uuid | null
 }
 
 /** What the trail says of a change. */
@@ -217,7 +222,7 @@ export class TaskStore {
     return rows.map((row) => row.id)
   }
 
-  /** What was cancelled, and when; null: it was not waiting. */
+  /** What was cancelled, and when; null: it was not waiting, or belongs to a workflow. */
   async cancelWaiting(
     id: Uuid,
     tenant: TenantScope,
@@ -243,7 +248,7 @@ export class TaskStore {
     return row?.status ? { ...row, status: row.status } : null
   }
 
-  /** The lane that the task is back in, or null: it was in no state to be replayed. */
+  /** The lane that the task is back in, or null: it was in no state to be replayed, or belongs to a workflow. */
   async replay(id: Uuid, tenant: TenantScope, actor: string): Promise<Lane | null> {
     const values = [id, actor, partitionOf(id), this.#slot, tenant]
     const [row] = await this.#database.query<Lane>(replay, values)

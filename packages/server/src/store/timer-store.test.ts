@@ -86,14 +86,14 @@ describe('promotion', () => {
       [id],
     )
     expect(await promote(id)).toEqual({ ready: [], handedOff: [] })
-    expect(await node.stores.timers.expire([{ id, epoch: 1 }])).toMatchObject([{ id }])
+    expect(await node.stores.timers.expire([{ id, epoch: 1 }])).toMatchObject({ ended: [{ id }] })
     const life = await startLife(node, { expiresAtMs: Date.now() + 60_000 })
     await say(node, life, words.retry)
     await node.query(`update open_tasks set expires_at = now() - interval '1 s' where id = $1`, [life.id])
     await passDue(node, life.id)
-    expect(await node.stores.timers.expire([{ id: life.id, epoch: 1 }])).toEqual([])
+    expect(await node.stores.timers.expire([{ id: life.id, epoch: 1 }])).toEqual({ ended: [], nodes: [] })
     expect((await promote(life.id)).ready).toHaveLength(1)
-    expect(await node.stores.timers.expire([{ id: life.id, epoch: 1 }])).toEqual([])
+    expect(await node.stores.timers.expire([{ id: life.id, epoch: 1 }])).toEqual({ ended: [], nodes: [] })
     expect(await node.claim(await node.worker(), 1, { queue: life.queue })).toMatchObject([{ id: life.id, attempt: 2 }])
   })
 })
@@ -166,11 +166,14 @@ describe('expiry', () => {
     const soon = Date.now() + 300
     const later = await node.intake.submit(newTask({ delayMs: 60_000, expiresAtMs: soon }))
     const now = await node.intake.submit(newTask({ queue: 'expires', expiresAtMs: soon }))
-    expect(await node.stores.timers.expire([later, now].map(({ id }) => ({ id, epoch: 1 })))).toEqual([])
+    expect(await node.stores.timers.expire([later, now].map(({ id }) => ({ id, epoch: 1 })))).toEqual({
+      ended: [],
+      nodes: [],
+    })
     const before = await wholeStateOf(node, later.id)
     expect(before).toMatchObject({ outcomes: null })
     while ((await nowMs()) < soon);
-    const expired = await node.stores.timers.expire([later, now].map(({ id }) => ({ id, epoch: 1 })))
+    const { ended: expired } = await node.stores.timers.expire([later, now].map(({ id }) => ({ id, epoch: 1 })))
     expect(expired.map(({ id }) => id).sort()).toEqual([later.id, now.id].sort())
     expect(await trailOf(node, later.id)).toEqual(['expire SCHEDULED>CANCELLED @- timer'])
     expect(await trailOf(node, now.id)).toEqual(['expire PENDING>CANCELLED @- timer'])
@@ -225,9 +228,9 @@ describe('the epoch', () => {
   test('stands before an expiry as before a promotion', async () => {
     const expiring = { expiresAtMs: node.storeClock.nowMs() + 7_200_000 }
     const [soon, late] = [await due(100, expiring), await due(5_100, expiring)]
-    expect(await node.stores.timers.expire([{ id: soon, epoch: 0 }])).toEqual([])
-    expect(await node.stores.timers.expire([{ id: late, epoch: null }])).toMatchObject([{ id: late }])
-    expect(await node.stores.timers.expire([{ id: soon, epoch: 1 }])).toMatchObject([{ id: soon }])
+    expect(await node.stores.timers.expire([{ id: soon, epoch: 0 }])).toEqual({ ended: [], nodes: [] })
+    expect(await node.stores.timers.expire([{ id: late, epoch: null }])).toMatchObject({ ended: [{ id: late }] })
+    expect(await node.stores.timers.expire([{ id: soon, epoch: 1 }])).toMatchObject({ ended: [{ id: soon }] })
   })
 })
 

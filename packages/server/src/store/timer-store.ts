@@ -1,7 +1,7 @@
 import { statusGuard, type Uuid } from '@duly/domain'
 import type { EndedTask } from '../model.js'
 import type { TakenTask } from '../queue/port.js'
-import { grantTo, takenColumns, takenJoins } from '../queue/postgres/claim-sql.js'
+import { grantTo, markedToken, takenColumns, takenJoins } from '../queue/postgres/claim-sql.js'
 import { type TakenRow, takenFromRow } from '../queue/postgres/ready-queue.js'
 import { byKey, type Database, type Statement } from './database.js'
 import { bigintArray, int2Array, int8Array, textArray, uuidArray } from './params.js'
@@ -89,7 +89,7 @@ up as materialized (
     due_at = case when d.last_grant is null then null else o.due_at end,
     attempt = case when d.last_grant is null then o.attempt else o.attempt + 1 end,
     session = case when d.last_grant is not null then d.session end,
-    token = case when d.last_grant is not null then d.token end,
+    token = case when d.last_grant is not null then ${markedToken('d.token', 'o')} end,
     grant_no = d.last_grant,
     started_at = case when d.last_grant is not null then now() end,
     deadline_at = case when d.last_grant is not null then now() + o.timeout_ms * interval '1 millisecond' end,
@@ -109,24 +109,29 @@ c as (select * from up where status = 'RUNNING')
 select ${takenColumns}, c.status, null::float8 as "dueAtMs" from c ${takenJoins}
 union all
 select up.id, null, null, null, null, null, null, up.tenant, up.queue, up.task_type, up.priority, up.gate,
-  null, null, null, null, null, date_part('epoch', up.ready_at) * 1000, null, null, null, null, null, null, up.status,
+  null, null, null, null, null, date_part('epoch', up.ready_at) * 1000, null, null, null, null, null, null, null, null,
+  up.status,
   date_part('epoch', up.ready_at) * 1000
 from up where up.status = 'PENDING'`,
 }
 
-/** Ends what was to start before an instant that has passed, and never started. By whoever might promote it. */
+/**
+ * Ends what was to start before an instant that has passed, and never started. By whoever might promote it. Tasks of workflows are
+ * only named: they end in a transaction of their workflow.
+ */
 const expire: Statement = {
   name: 'expire',
   text: `
-with gone as materialized (
-  delete from open_tasks o using (
-    select o.id from unnest($1::uuid[], $3::bigint[]) as i (id, epoch) cross join lateral (
-      select o.id from open_tasks o
-      where o.id = i.id and ${statusGuard('expire', 'o.status')} and o.attempt = 0 and o.expires_at <= now()
-        and (o.expires_at <= now() - ${late} or ${leads('i.epoch')})
-      for update skip locked) o
-  ) i
-  where ${byKey('o.id', 'i.id')}
+with due as materialized (
+  select o.id, o.workflow_id from unnest($1::uuid[], $3::bigint[]) as i (id, epoch) cross join lateral (
+    select o.id, o.workflow_id from open_tasks o
+    where o.id = i.id and ${statusGuard('expire', 'o.status')} and o.attempt = 0 and o.expires_at <= now()
+      and (o.expires_at <= now() - ${late} or ${leads('i.epoch')})
+    for update skip locked) o
+),
+gone as materialized (
+  delete from open_tasks o using due i
+  where ${byKey('o.id', 'i.id')} and i.workflow_id is null
   returning o.*
 ),
 outcome as (
@@ -143,7 +148,9 @@ counted as (
   group by 1, 2, 3, 4 order by 1, 2, 3, 4
   on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
 )
-select id, tenant, queue, task_type as "taskType" from gone`,
+select id, tenant, queue, task_type as "taskType", false as "isNode" from gone
+union all
+select d.id, null, null, null, true from due d where d.workflow_id is not null`,
 }
 
 /** A task to act on, and the epoch at which the node leads its partition; null: it does not. */
@@ -206,12 +213,14 @@ export class TimerStore {
     return { ready, handedOff }
   }
 
-  /** Answers what it ended. */
-  expire(tasks: readonly Led[]): Promise<EndedTask[]> {
-    return this.#database.hot<EndedTask>(expire, [
+  /** Answers what it ended, and the tasks of workflows that are to be ended so. */
+  async expire(tasks: readonly Led[]): Promise<{ readonly ended: EndedTask[]; readonly nodes: Uuid[] }> {
+    const rows = await this.#database.hot<EndedTask & { readonly isNode: boolean }>(expire, [
       uuidArray(tasks.map(({ id }) => id)),
       this.#slot,
       int8Array(tasks.map(({ epoch }) => epoch)),
     ])
+    const ended = rows.filter(({ isNode }) => !isNode).map(({ isNode: _, ...task }) => task)
+    return { ended, nodes: rows.filter(({ isNode }) => isNode).map(({ id }) => id) }
   }
 }

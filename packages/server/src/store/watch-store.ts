@@ -56,6 +56,7 @@ select old.was_out as "wasOut", date_part('epoch', now() - old.marked_at) * 1000
     or exists (select 1 from open_tasks o where o.deadline_at is not null and o.wake_at <= now()
       and (select judge_after <= now() from store_marks)) as "isAwaited",
   exists (select 1 from bulk_operations b where b.runnable_at <= now()) as "isBulkAwaited",
+  exists (select 1 from unsettled_ends) as "isUnsettled",
   (select count(*)::integer from nodes n where n.id <> $1 and n.seen_at > now() - interval '10 seconds') as others,
   array(select n.id from nodes n
     where 'scheduler' = any (n.roles)
@@ -106,6 +107,8 @@ export interface Marked {
   readonly isAwaited: boolean
   /** An operation on many tasks waits for a node that works at it. */
   readonly isBulkAwaited: boolean
+  /** Ends in workflows are to be passed on. */
+  readonly isUnsettled: boolean
   /** Other nodes that were seen in the last 10 s. */
   readonly others: number
   /** Nodes of that role that live, by their numbers; one that has just joined counts from its first mark on. */

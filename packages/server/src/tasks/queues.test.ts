@@ -25,6 +25,7 @@ describe('queues of a store', () => {
       limit: over.limit ?? 10_000,
       onSwitched: () => {},
       onPurged: (tasks) => void purged.push(...tasks),
+      purgeNodes: (ids, by) => node.nodeEnds.purge(ids, by),
     })
   beforeAll(async () => {
     const store = await openTestStore()

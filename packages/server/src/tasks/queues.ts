@@ -1,4 +1,4 @@
-import { type Clock, DulyError, type TenantScope } from '@duly/domain'
+import { type Clock, DulyError, type TenantScope, type Uuid } from '@duly/domain'
 import type { Logger } from 'pino'
 import type { Actor, EndedTask, Page, PageRequest, PurgeResult, QueueRecord } from '../model.js'
 import { type PurgeMark, type PurgeStore, purgeStart } from '../store/purge-store.js'
@@ -15,6 +15,8 @@ export interface QueuesOptions {
   /** A queue was paused or resumed: dispatchers, here and elsewhere, look at it anew. */
   readonly onSwitched: (queue: string) => void
   readonly onPurged: (tasks: readonly EndedTask[]) => void
+  /** Ends tasks of workflows that are ready; answers which. */
+  readonly purgeNodes: (ids: readonly Uuid[], actor: string) => Promise<readonly EndedTask[]>
 }
 
 /** Tasks that one statement of a purge cancels … */
@@ -64,7 +66,7 @@ export class Queues {
    * Cancels what is PENDING when the call begins, in bounded batches for a bounded time: while it is not complete, call again.
    */
   async purge(name: string, actor: Actor): Promise<PurgeResult> {
-    const { purges, clock, log, onPurged } = this.#options
+    const { purges, clock, log, onPurged, purgeNodes } = this.#options
     const cutoff = await purges.begin(name)
     if (cutoff === null) throw notFound(null)
     const untilMs = clock.monotonicMs() + purgeMs
@@ -77,8 +79,10 @@ export class Queues {
         after,
         limit: batchLimit,
       })
-      cancelled += batch.tasks.length
-      if (batch.tasks.length > 0) onPurged(batch.tasks)
+      const nodes = batch.nodes.length > 0 ? await purgeNodes(batch.nodes, actorName(actor)) : []
+      const tasks = [...batch.tasks, ...nodes]
+      cancelled += tasks.length
+      if (tasks.length > 0) onPurged(tasks)
       after = batch.mark
     }
     const remaining = await purges.left(name)

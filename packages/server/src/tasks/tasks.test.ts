@@ -118,10 +118,10 @@ describe('replay', () => {
 
   test('of what expired or was cancelled does not expire again', async () => {
     const { id } = await node.intake.submit(newTask({ queue: 'expired', expiresAtMs: 1 }))
-    expect(await node.stores.timers.expire([{ id, epoch: 1 }])).toMatchObject([{ id }])
+    expect(await node.stores.timers.expire([{ id, epoch: 1 }])).toMatchObject({ ended: [{ id }] })
     expect(await node.tasks.get(id, null)).toMatchObject({ status: 'CANCELLED', reason: 'expired' })
     await node.tasks.replay(id, null, api)
-    expect(await node.stores.timers.expire([{ id, epoch: 1 }])).toEqual([])
+    expect(await node.stores.timers.expire([{ id, epoch: 1 }])).toEqual({ ended: [], nodes: [] })
     expect(await node.claim(await node.worker(), 1, { queue: 'expired' })).toMatchObject([{ id, attempt: 1 }])
   })
 

@@ -32,8 +32,22 @@ export interface TasksOptions {
   readonly onReady: (lane: Lane) => void
   /** Cancelled while it waited. */
   readonly onCancelled: (task: EndedTask) => void
+  /** Ends and re-opens tasks of workflows. */
+  readonly nodes: NodeChanges
   /** A running attempt of this session was marked: its worker must be told at once. */
   readonly onCancelRequested: (session: Uuid) => void
+}
+
+/** What a change to a task of a workflow goes through, with all that it brings about; the listeners are told there. */
+export interface NodeChanges {
+  /** Null: it does not wait. */
+  cancel(
+    id: Uuid,
+    tenant: TenantScope,
+    because: { readonly actor: string; readonly reason: string },
+  ): Promise<(EndedTask & { readonly cancelledAtMs: number }) | null>
+  /** False: it is in no state to be replayed. */
+  replay(id: Uuid, tenant: TenantScope, actor: string): Promise<boolean>
 }
 
 /** A task can change hands between two looks; each try looks anew. */
@@ -73,10 +87,7 @@ export class Tasks {
     const by = actorName(actor)
     for (let attempt = 0; attempt < maxTries; attempt++) {
       const cancelled = await store.cancelWaiting(id, tenant, { actor: by, reason: 'cancelled' })
-      if (cancelled !== null) {
-        this.#options.onCancelled(cancelled)
-        return { id, status: 'CANCELLED', cancelRequested: false, cancelledAtMs: cancelled.cancelledAtMs }
-      }
+      if (cancelled !== null) return this.#cancelled(cancelled)
       const session = await store.requestCancel(id, tenant, { actor: by, reason: 'cancel_requested' })
       if (session !== null) {
         this.#options.onCancelRequested(session)
@@ -84,12 +95,21 @@ export class Tasks {
       }
       const standing = await store.standing(id, tenant)
       if (!standing) throw notFound()
-      const { status, cancelRequested, completedAtMs } = standing
+      const { status, cancelRequested, completedAtMs, workflowId } = standing
+      if (workflowId !== null && allowedFrom('cancel').includes(status)) {
+        const node = await this.#options.nodes.cancel(id, tenant, { actor: by, reason: 'cancelled' })
+        if (node !== null) return this.#cancelled(node)
+      }
       if (cancelRequested) return { id, status, cancelRequested, cancelledAtMs: null }
       if (status === 'CANCELLED') return { id, status, cancelRequested: false, cancelledAtMs: completedAtMs }
       if (!isOpen(status)) throw wrongState('cancel', status)
     }
     throw restless()
+  }
+
+  #cancelled(task: EndedTask & { readonly cancelledAtMs: number }): CancelResult {
+    this.#options.onCancelled(task)
+    return { id: task.id, status: 'CANCELLED', cancelRequested: false, cancelledAtMs: task.cancelledAtMs }
   }
 
   /** Edits a task that waits. What starts after this has resolved runs as edited. */
@@ -111,16 +131,19 @@ export class Tasks {
     throw restless()
   }
 
-  /** Runs a finished task again, with its retries restored, under the same id. */
+  /** Runs a finished task again, with its retries restored, under the same id; of a workflow's also what it blocked. */
   async replay(id: Uuid, tenant: TenantScope, actor: Actor): Promise<TaskRecord> {
-    const { store } = this.#options
+    const { store, nodes, onReady } = this.#options
     const lane = await store.replay(id, tenant, actorName(actor))
-    if (!lane) {
-      const standing = await store.standing(id, tenant)
-      if (standing?.isDiscarded) throw discarded()
-      throw standing ? wrongState('replay', standing.status) : notFound()
+    if (lane) {
+      onReady(lane)
+      return this.get(id, tenant)
     }
-    this.#options.onReady(lane)
+    const standing = await store.standing(id, tenant)
+    if (!standing) throw notFound()
+    if (standing.isDiscarded) throw discarded()
+    const isReplayed = standing.workflowId !== null && (await nodes.replay(id, tenant, actorName(actor)))
+    if (!isReplayed) throw wrongState('replay', standing.status)
     return this.get(id, tenant)
   }
 

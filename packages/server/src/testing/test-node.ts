@@ -24,6 +24,13 @@ import { StoreClock } from '../store/store-clock.js'
 import { Tasks } from '../tasks/tasks.js'
 import { Waiters } from '../tasks/waiters.js'
 import { Watchdog } from '../upkeep/watchdog.js'
+import { Additions } from '../workflows/additions.js'
+import { WorkflowCommitter } from '../workflows/committer.js'
+import { NodeEnds } from '../workflows/node-ends.js'
+import { Reopening } from '../workflows/reopening.js'
+import type { Settled } from '../workflows/settlement.js'
+import { WorkflowSubmission } from '../workflows/submission.js'
+import { Workflows } from '../workflows/workflows.js'
 
 export interface TestNodeOptions {
   /** Gives the node its slots in `counters`: nodes on one database need different ones. */
@@ -63,6 +70,10 @@ export class TestNode {
   readonly watchdog: Watchdog
   readonly intake: Intake
   readonly tasks: Tasks
+  readonly nodeEnds: NodeEnds
+  readonly workflows: Workflows
+  /** What was told of workflows. */
+  readonly settled: Settled[] = []
   /** What was told of edits. */
   readonly edited: EditedTask[] = []
   /** Sessions that were to be told of a cancellation. */
@@ -91,7 +102,15 @@ export class TestNode {
       finished: (tasks: readonly { id: Uuid }[]) => this.waiters.finished(tasks.map(({ id }) => id)),
       reopened: () => {},
     }
-    this.attempts = new Attempts(stores.attempts, listener)
+    this.nodeEnds = new NodeEnds({
+      ...{ database: this.database, store: stores.settle, attempts: stores.attempts, slots: stores.workflowSlots.ends },
+      onSettled: (settled) => {
+        this.settled.push(settled)
+        this.waiters.finished([...settled.ended, ...settled.closed].map(({ id }) => id))
+        this.toldToCancel.push(...settled.stopping)
+      },
+    })
+    this.attempts = new Attempts({ store: stores.attempts, nodes: this.nodeEnds, listener })
     this.reports = new Reports({ store: stores.attempts, attempts: this.attempts, clock, random: () => 0.5, lanes: 2 })
     this.sessions = new Sessions({
       ...{ store: stores.sessions, progress: stores.progress, minter, clock, heartbeatMs: 200_000, leaseMs: 600_000 },
@@ -123,12 +142,52 @@ export class TestNode {
       reserve: options.reserve ?? (() => null),
       onCommitted: () => {},
     })
+    const reopening = new Reopening(this.nodeEnds, stores.workflowChanges)
+    this.workflows = this.#makeWorkflows({ names, clock, storeNowMs, reopening })
     this.tasks = new Tasks({
+      nodes: {
+        cancel: (id, tenant, because) => this.nodeEnds.cancel(id, tenant, because),
+        replay: (id, tenant, actor) => reopening.replay(id, tenant, actor),
+      },
       ...{ store: stores.tasks, edits: stores.edits, lists: stores.lists, waiters: this.waiters, onReady: () => {} },
       ensureQueue: (queue, tenant) => names.ensureQueue(queue, tenant),
       onEdited: (task) => void this.edited.push(task),
       onCancelled: ({ id }) => this.waiters.finished([id]),
       onCancelRequested: (session) => void this.toldToCancel.push(session),
+    })
+  }
+
+  #makeWorkflows(parts: {
+    readonly names: Names
+    readonly clock: Clock
+    readonly storeNowMs: () => number
+    readonly reopening: Reopening
+  }): Workflows {
+    const { stores, minter, database, nodeEnds, waiters } = this
+    const { names, clock, storeNowMs, reopening } = parts
+    const ensureNames: Names['ensure'] = (tasks) => names.ensure(tasks)
+    const shared = { database, store: stores.workflows, intake: stores.intake }
+    const submission = new WorkflowSubmission({
+      committer: new WorkflowCommitter({ ...shared, chunkRows: 500, chunkBytes: 8 << 20 }),
+      ...{ ensureNames, minter, partitions, clock, onCommitted: () => {} },
+      groupSlots: stores.workflowSlots.groups,
+      largeSlots: stores.workflowSlots.large,
+    })
+    const changes = stores.workflowChanges
+    const additions = new Additions({
+      ...{ ends: nodeEnds, store: stores.workflows, changes, minter, ensureNames, onCommitted: () => {} },
+    })
+    return new Workflows({
+      ...{
+        submission,
+        records: stores.workflowRecords,
+        changes,
+        ends: nodeEnds,
+        additions,
+        reopening,
+        waiters,
+        storeNowMs,
+      },
     })
   }
 

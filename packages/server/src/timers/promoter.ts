@@ -22,6 +22,8 @@ export interface PromoterOptions {
   readonly reserve: (task: { queue: string; taskType: string; tenant: string }) => Reservation | null
   readonly onReady: (promoted: readonly Promoted[]) => void
   readonly onExpired: (tasks: readonly EndedTask[]) => void
+  /** Ends tasks of workflows that have expired; answers which. */
+  readonly expireNodes: (ids: readonly Uuid[]) => Promise<readonly EndedTask[]>
   /** How late tasks were promoted, ms. */
   readonly onLate: (latenessMs: readonly number[]) => void
 }
@@ -108,11 +110,13 @@ export class Promoter {
     if (promotable.length > 0) await this.#promote(promotable, led)
     const mayExpire = ours.some((timer) => timer.status === 'PENDING' || timer.status === 'BLOCKED' || timer.mayExpire)
     if (!mayExpire) return
-    const expired = await this.#options.store.expire(
+    const { store, expireNodes, onExpired } = this.#options
+    const { ended, nodes } = await store.expire(
       ours.map(({ id, partition }) => ({ id, epoch: led.get(partition) ?? null })),
     )
+    const expired = nodes.length > 0 ? [...ended, ...(await expireNodes(nodes))] : ended
     this.#outlook.done(expired.length)
-    if (expired.length > 0) this.#options.onExpired(expired)
+    if (expired.length > 0) onExpired(expired)
   }
 
   /** What came too early is tried again at once. */

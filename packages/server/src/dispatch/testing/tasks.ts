@@ -24,7 +24,7 @@ export function taken(n: number, over: Partial<TakenTask> = {}): TakenTask {
     idempotencyKey: null,
     checkpoint: null,
     traceparent: null,
-    ...{ cronId: null, scheduledAtMs: null },
+    ...{ cronId: null, scheduledAtMs: null, workflowId: null, nodeName: null },
   }
   const instants = { timeoutMs: 1_000, deadlineAtMs: 1_000, startedAtMs: 0, readyAtMs: 0, createdAtMs: 0 }
   const lease = { id: `task ${n}`, session: 's', grant: n, attempt: 1, token: BigInt(n), failures: 0, suspect: false }

@@ -6,13 +6,20 @@ import { releaseUnfetched } from '../../dispatch/release.js'
 import { Reports } from '../../dispatch/reports.js'
 import { Sessions } from '../../dispatch/sessions.js'
 import { Workers } from '../../dispatch/workers.js'
+import type { NodeEnds } from '../../workflows/node-ends.js'
 import type { Observers } from '../observers.js'
 import type { Ground } from './ground.js'
 
+export interface DispatchParts {
+  readonly observers: Observers
+  readonly signals: Signals
+  readonly nodeEnds: NodeEnds
+}
+
 /** What serves workers, and what operators see of them. */
-export function makeDispatch(ground: Ground, observers: Observers, signals: Signals) {
+export function makeDispatch(ground: Ground, { observers, signals, nodeEnds }: DispatchParts) {
   const { stores, clock, log, random } = ground
-  const attempts = new Attempts(stores.attempts, observers)
+  const attempts = new Attempts({ store: stores.attempts, nodes: nodeEnds, listener: observers })
   const { sessions, dispatcher } = makeDispatcher(ground, { observers, signals, attempts })
   const reports = new Reports({ store: stores.attempts, attempts, clock, random, lanes: 1 })
   const shared = { sessions, store: stores.sessions }

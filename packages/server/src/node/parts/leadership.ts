@@ -38,6 +38,7 @@ async function pulse({ config, membership, others }: Ground, parts: LeadershipPa
   others.count = marked.others
   if (marked.isAwaited) parts.duties().watchdog?.wake()
   if (marked.isBulkAwaited) parts.duties().bulk?.wake()
+  if (marked.isUnsettled) parts.duties().workflows?.wake()
   // forgotten while it was away
   if (!marked.isKnown) await nodes.seen(id, number, config.roles, config.retentionDays)
   return marked

@@ -6,6 +6,8 @@ import { Names } from '../../intake/names.js'
 import { Stats } from '../../stats/stats.js'
 import { Queues } from '../../tasks/queues.js'
 import { Tasks } from '../../tasks/tasks.js'
+import type { NodeEnds } from '../../workflows/node-ends.js'
+import type { Reopening } from '../../workflows/reopening.js'
 import type { Observers } from '../observers.js'
 import type { Dispatch } from './dispatch.js'
 import type { Ground } from './ground.js'
@@ -14,6 +16,8 @@ export interface TaskParts {
   readonly observers: Observers
   readonly signals: Signals
   readonly dispatch: Dispatch
+  readonly nodeEnds: NodeEnds
+  readonly reopening: Reopening
 }
 
 /** What takes tasks in and answers questions about them. */
@@ -46,13 +50,17 @@ function makeIntake(ground: Ground, names: Names, { dispatch, observers }: TaskP
 }
 
 function makeTaskService({ stores, waiters }: Ground, names: Names, parts: TaskParts): Tasks {
-  const { observers, signals, dispatch } = parts
+  const { observers, signals, dispatch, nodeEnds, reopening } = parts
   return new Tasks({
     store: stores.tasks,
     edits: stores.edits,
     lists: stores.lists,
     waiters,
     ensureQueue: (queue, tenant) => names.ensureQueue(queue, tenant),
+    nodes: {
+      cancel: (id, tenant, because) => nodeEnds.cancel(id, tenant, because),
+      replay: (id, tenant, actor) => reopening.replay(id, tenant, actor),
+    },
     onEdited: observers.edited,
     onReady: observers.ready,
     onCancelled: (task) => observers.cancelled([task]),
@@ -63,7 +71,7 @@ function makeTaskService({ stores, waiters }: Ground, names: Names, parts: TaskP
   })
 }
 
-function makeQueues({ stores, clock, log }: Ground, { observers, signals, dispatch }: TaskParts): Queues {
+function makeQueues({ stores, clock, log }: Ground, { observers, signals, dispatch, nodeEnds }: TaskParts): Queues {
   return new Queues({
     store: stores.queues,
     purges: stores.purges,
@@ -75,5 +83,6 @@ function makeQueues({ stores, clock, log }: Ground, { observers, signals, dispat
       signals.publish('ready', queue)
     },
     onPurged: observers.cancelled,
+    purgeNodes: (ids, actor) => nodeEnds.purge(ids, actor),
   })
 }

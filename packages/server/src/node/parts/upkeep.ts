@@ -4,6 +4,7 @@ import type { Dispatcher } from '../../dispatch/dispatcher.js'
 import { Promoter } from '../../timers/promoter.js'
 import { Retention } from '../../upkeep/retention/retention.js'
 import { Watchdog } from '../../upkeep/watchdog.js'
+import type { NodeEnds } from '../../workflows/node-ends.js'
 import type { Observers } from '../observers.js'
 import type { Ground } from './ground.js'
 
@@ -11,12 +12,13 @@ export interface UpkeepParts {
   readonly observers: Observers
   readonly dispatcher: Dispatcher
   readonly attempts: Attempts
+  readonly nodeEnds: NodeEnds
   /** Null without the role of a scheduler; asked for when it is needed, since it tells of what it gains. */
   readonly leadership: () => Leadership | null
 }
 
 /** What promotes what is due, takes back what was lost, and removes what is old. */
-export function makeUpkeep(ground: Ground, { observers, dispatcher, attempts, leadership }: UpkeepParts) {
+export function makeUpkeep(ground: Ground, { observers, dispatcher, attempts, nodeEnds, leadership }: UpkeepParts) {
   const { config, stores, clock, log, random, metrics, storeNowMs } = ground
   const promoter = new Promoter({
     store: stores.timers,
@@ -27,6 +29,7 @@ export function makeUpkeep(ground: Ground, { observers, dispatcher, attempts, le
     reserve: (task) => dispatcher.reserve(task),
     onReady: observers.promoted,
     onExpired: observers.cancelled,
+    expireNodes: (ids) => nodeEnds.expire(ids),
     onLate: (latenessMs) => metrics.promoted(latenessMs),
   })
   const watchdog = new Watchdog({

@@ -1,3 +1,4 @@
+import { workflowTokenMark } from '@duly/domain'
 import { byKey, type Statement, unnested } from '../../store/database.js'
 
 /** What a claim gives out of one task; `c` is the open row, `t` the task. Shared by claims, repeats and promotions. */
@@ -8,7 +9,7 @@ export const takenColumns = `
   date_part('epoch', c.deadline_at) * 1000 as "deadlineAtMs", date_part('epoch', c.started_at) * 1000 as "startedAtMs",
   date_part('epoch', c.ready_at) * 1000 as "readyAtMs", date_part('epoch', t.created_at) * 1000 as "createdAtMs",
   t.idempotency_key as "idempotencyKey", t.traceparent, p.checkpoint, t.cron_id as "cronId",
-  date_part('epoch', t.scheduled_at) * 1000 as "scheduledAtMs"`
+  date_part('epoch', t.scheduled_at) * 1000 as "scheduledAtMs", t.workflow_id as "workflowId", t.node_name as "nodeName"`
 
 /**
  * Joins of `takenColumns`. A checkpoint can only exist from the second attempt on. The limits keep each a look by key: a plan
@@ -17,6 +18,10 @@ export const takenColumns = `
 export const takenJoins = `
   cross join lateral (select t.* from tasks t where t.id = c.id limit 1) t
   left join lateral (select g.checkpoint from task_progress g where g.task_id = c.id and c.attempt > 1 limit 1) p on true`
+
+/** The token of a lease on the row `alias`: of a workflow's task it carries the mark that its lease tells. */
+export const markedToken = (token: string, alias: string): string =>
+  `${token} + case when ${alias}.workflow_id is null then 0 else ${workflowTokenMark}::bigint end`
 
 /**
  * Counts a grant up for those of the sessions that live and that the node serves, and answers its number. The row is the
@@ -84,7 +89,8 @@ granted as materialized (
 ),
 c as materialized (
   update open_tasks o
-  set status = 'RUNNING', attempt = o.attempt + 1, session = g.id, token = $10::bigint + k.place, grant_no = g.last_grant,
+  set status = 'RUNNING', attempt = o.attempt + 1, session = g.id,
+    token = ${markedToken('$10::bigint + k.place', 'o')}, grant_no = g.last_grant,
     started_at = greatest(now(), o.ready_at), deadline_at = now() + o.timeout_ms * interval '1 millisecond',
     wake_at = now() + (o.timeout_ms + $12::bigint) * interval '1 millisecond', lane_version = o.lane_version + 1
   from picked k, granted g
@@ -99,7 +105,7 @@ counted as (
 select ${takenColumns} from c ${takenJoins}
 union all
 select null, k.session, null, null, null, null, null, null, null, null, null, null,
-  null, null, null, null, null, null, null, null, null, null, null, null
+  null, null, null, null, null, null, null, null, null, null, null, null, null, null
 from (select k.session from picked k except select g.id from granted g) k`,
 }
 

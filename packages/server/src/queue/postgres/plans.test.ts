@@ -1,5 +1,6 @@
 import { partitionOf, type Uuid } from '@duly/domain'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { NewWorkflow } from '../../model.js'
 import type { Stores } from '../../node/stores.js'
 import type { Finish, Reopen } from '../../store/attempt-store.js'
 import type { Database } from '../../store/database.js'
@@ -77,7 +78,7 @@ describe('plans of the hot path', () => {
         expect(
           sorted.filter(
             (line) =>
-              !/^(claim: w_\d\.first, |peek_timers: |insert_keys: |lock_cron_open: m\.id|record_firings: |unblock_cron(_next)?: s(_\d)?\.id)|: \w+\.queue/.test(
+              !/^(claim: w_\d\.first, |peek_timers: |insert_keys: |lock_cron_open: m\.id|record_firings: |unblock_cron(_next)?: s(_\d)?\.id|lock_(workflows_of|open_nodes): |count_ended_parents: |read_nodes_standing: |insert_workflows: )|: \w+\.queue/.test(
                 line,
               ),
           ),
@@ -174,6 +175,7 @@ async function prepareAll({ stores, database, sql }: StoreBench, session: Uuid):
   await stores.watch.endDead()
   await stores.watch.deadHolders()
   await stores.intake.standing([id])
+  await prepareWorkflows({ stores, database }, id)
   await database.withHot(async (client) => {
     const row = { id, partition: partitionOf(id), handoff: null, task: aTask() }
     await client.query('begin')
@@ -206,6 +208,47 @@ async function prepareCron({ firings }: Stores, database: Database, task: Uuid):
     await firings.cancelOpen(client, [id])
     await firings.move(client, [{ id, fromMs: 0, nextMs: 1, wakeAtMs: 1, fired: 0, skipped: 0, last: null }])
     await firings.triggered(client, id, task)
+    await client.query('rollback')
+  })
+}
+
+/** Within a transaction that is taken back. */
+async function prepareWorkflows(
+  { stores, database }: Pick<StoreBench, 'stores' | 'database'>,
+  id: Uuid,
+): Promise<void> {
+  const { settle, workflows, workflowChanges } = stores
+  const workflow: NewWorkflow = {
+    ...{ tenant: 'default', boundTo: null, name: 'w', nodes: [], scheduledAtMs: null, metadata: null },
+    ...{ idempotencyKey: 'key', requestHash: Buffer.alloc(32), traceparent: null },
+    failurePolicy: 'fail_fast',
+  }
+  const end = { id, workflowId: id, kind: 'succeeded', isNoted: false } as const
+  await settle.unsettled(10)
+  await workflows.standing([id])
+  await database.withHot(async (client) => {
+    await client.query('begin')
+    await workflows.keyHolders(client, [{ id, workflow, nodes: [] }])
+    await workflows.insertNodes(client, [], 0)
+    await settle.lockOf(client, [id])
+    await settle.lockOne(client, id, null)
+    await settle.passOn(client, [end])
+    await settle.putOff(client, [])
+    await settle.takeUnsettled(client, id, 10)
+    await settle.unblock(client, [id], 0)
+    await settle.endWaiting(client, [{ id, how: 'skip', reason: 'skipped' }], { actor: 'x', slot: 0 })
+    await settle.lockOpen(client, [id])
+    await settle.mark(client, [id], { actor: 'x', reason: 'x' })
+    await settle.verdictFacts(client, [id])
+    await settle.tally(client, [])
+    await workflowChanges.requestCancel(client, id, 'x')
+    await workflowChanges.graph(client, id)
+    await workflowChanges.reopen(client, [], { actor: 'x', slot: 0 })
+    await workflowChanges.lockAdder(client, id, { id, attempt: 1, token: 1n })
+    await workflowChanges.findNodes(client, id, ['x'])
+    await workflowChanges.countEnded(client, [id])
+    // no workflow without a node: prepared all the same
+    await workflows.insertWorkflows(client, [{ id, workflow, nodes: [] }]).catch(() => {})
     await client.query('rollback')
   })
 }
@@ -261,7 +304,7 @@ function wholeReads(plan: string): string[] {
   const lines = plan.split('\n')
   return lines.filter((line, index) => {
     const scan = /(Seq|Index|Index Only|Bitmap Heap) Scan.* on (\w+)/.exec(line)
-    if (!scan || /^(store_marks|queues|nodes|partitions)$/.test(scan[2] ?? '')) return false
+    if (!scan || /^(store_marks|queues|nodes|partitions|unsettled_ends)$/.test(scan[2] ?? '')) return false
     // as many as workers live now
     if (line.includes('worker_sessions_live')) return false
     if (lines[index - 1]?.trim().endsWith('Limit')) return false

@@ -1,0 +1,204 @@
+import { statusGuard, takesIn, triggerRules } from '@duly/domain'
+import { byKey, type Statement, unnested } from './database.js'
+import { ms } from './record-sql.js'
+
+/**
+ * Tells the children of these nodes how they ended, and notes it at the nodes themselves unless that was done before. One update for
+ * both, since a node can be a child of another one that ended with it. Answers the children that are to be judged: neither ended
+ * nor judged to run.
+ */
+export const passOn: Statement = {
+  name: 'pass_on_ends',
+  text: `
+with input as materialized (${unnested([
+    ['id', 'uuid'],
+    ['kind', 'text'],
+    ['is_noted', 'boolean'],
+  ])}),
+told as materialized (
+  select d.id, max(d.kind) as kind, bool_or(d.is_end) as is_end, sum(d.succeeded)::integer as succeeded,
+    sum(d.skipped)::integer as skipped, sum(d.failed)::integer as failed
+  from (
+    select i.id, case when not i.is_noted then i.kind end as kind, true as is_end, 0 as succeeded, 0 as skipped, 0 as failed
+    from input i
+    union all
+    select e.child, null, false, (i.kind = 'succeeded')::integer, (i.kind = 'skipped')::integer,
+      (i.kind in ('failed', 'cancelled'))::integer
+    from input i cross join lateral (select e.child from workflow_edges e where ${byKey('e.parent', 'i.id')}) e
+  ) d
+  group by d.id
+),
+touched as (
+  update workflow_nodes n
+  set ended = coalesce(t.kind, n.ended), settled = n.settled or t.is_end, succeeded = n.succeeded + t.succeeded,
+    skipped = n.skipped + t.skipped, failed = n.failed + t.failed
+  from told t where ${byKey('n.id', 't.id')}
+  returning n.*
+)
+select n.id, n.workflow_id as "workflowId", n.trigger_rule as "triggerRule", n.parents, n.succeeded, n.skipped, n.failed
+from touched n where n.ended is null and n.triggered_at is null`,
+}
+
+/** Ends that are more than one transaction passes on: noted, and kept for the next one. */
+export const putOff: Statement = {
+  name: 'put_off_ends',
+  text: `
+with input as materialized (${unnested([
+    ['id', 'uuid'],
+    ['workflow_id', 'uuid'],
+    ['kind', 'text'],
+  ])}),
+noted as (
+  update workflow_nodes n set ended = i.kind from input i where ${byKey('n.id', 'i.id')}
+)
+insert into unsettled_ends (node, workflow_id) select i.id, i.workflow_id from input i on conflict do nothing`,
+}
+
+/** The next ends of a workflow that are to be passed on; they count as taken. */
+export const takeUnsettled: Statement = {
+  name: 'take_unsettled_ends',
+  text: `
+with taken as materialized (
+  delete from unsettled_ends d using (select s.node from unsettled_ends s where s.workflow_id = $1 limit $2) s
+  where ${byKey('d.node', 's.node')}
+  returning d.node
+)
+select n.id, n.workflow_id as "workflowId", n.ended as kind
+from taken t cross join lateral (select n.* from workflow_nodes n where n.id = t.node limit 1) n`,
+}
+
+/** Workflows of which ends are to be passed on. */
+export const unsettled: Statement = {
+  name: 'unsettled_workflows',
+  text: `select distinct s.workflow_id as id from (select s.workflow_id from unsettled_ends s order by s.workflow_id limit $1) s`,
+}
+
+/**
+ * Nodes that were judged to run: ready at once, or after their own delay or at their own time. Answers those that were BLOCKED; one
+ * that an edit replaced at this very moment is missing, and found by a second try.
+ */
+export const unblock: Statement = {
+  name: 'unblock_nodes',
+  text: `
+with run as materialized (
+  update workflow_nodes n set triggered_at = now()
+  from (select unnest($1::uuid[]) as id) i where ${byKey('n.id', 'i.id')}
+  returning n.id, greatest(n.due_at, now() + n.delay_ms * interval '1 millisecond') as due
+),
+up as materialized (
+  update open_tasks o
+  set status = case when r.due > now() then 'SCHEDULED' else 'PENDING' end, blockers = 0, lane_version = o.lane_version + 1,
+    due_at = case when r.due > now() then r.due end, ready_at = case when r.due > now() then null else now() end,
+    wake_at = case when r.due > now() then least(r.due, case when o.attempt = 0 then o.expires_at end)
+      when o.attempt = 0 then o.expires_at end
+  from run r where ${byKey('o.id', 'r.id')} and ${statusGuard('unblock', 'o.status')}
+  returning o.*
+),
+asked as (
+  update tasks t set scheduled_at = u.due_at from up u where u.due_at is not null and ${byKey('t.id', 'u.id')}
+),
+counted as (
+  insert into counters (queue, priority, tenant, gate, slot, depth)
+  select queue, priority, tenant, gate, $2::integer, count(*) from up where status = 'PENDING'
+  group by 1, 2, 3, 4 order by 1, 2, 3, 4
+  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
+)
+select u.id, u.status, u.partition, u.tenant, u.queue, u.task_type as "taskType", u.priority, u.gate,
+  u.expires_at is not null and u.attempt = 0 as "mayExpire", ${ms('coalesce(u.due_at, u.ready_at)', 'dueAtMs')}
+from up u`,
+}
+
+/** From where each end of a waiting node may come; a purge takes what is ready alone. */
+const mayEnd = `case i.how
+  when 'cancel' then ${statusGuard('cancel', 'o.status')}
+  when 'purge' then o.status is not distinct from 'PENDING'
+  when 'expire' then ${statusGuard('expire', 'o.status')} and o.attempt = 0 and o.expires_at <= now()
+  when 'skip' then ${statusGuard('skip', 'o.status')}
+  when 'upstream_fail' then ${statusGuard('upstream_fail', 'o.status')} end`
+
+/** Ends nodes that wait, each in its own way: what a parent's end means for them, a cancellation, an expiry, a purge. */
+export const endWaiting: Statement = {
+  name: 'end_waiting_nodes',
+  text: `
+with input as materialized (${unnested([
+    ['id', 'uuid'],
+    ['how', 'text'],
+    ['reason', 'text'],
+  ])}),
+gone as materialized (
+  delete from open_tasks o using input i
+  where ${byKey('o.id', 'i.id')} and o.workflow_id is not null and ${mayEnd}
+  returning o.*, i.reason, case i.how when 'purge' then 'cancel' else i.how end as transition,
+    case i.how when 'upstream_fail' then 'FAILED' else 'CANCELLED' end as final
+),
+outcome as (
+  insert into outcomes (id, status, completed_at, attempt, failures, crashes, undelivered, snoozes, releases, run, reason)
+  select id, final, now(), attempt, failures, crashes, undelivered, snoozes, releases, run, reason from gone
+),
+event as (
+  insert into task_events (task_id, at, transition, from_status, to_status, actor, reason)
+  select id, now(), transition, status, final, $4, reason from gone
+),
+counted as (
+  insert into counters (queue, priority, tenant, gate, slot, depth)
+  select queue, priority, tenant, gate, $5::integer, -count(*) from gone where status = 'PENDING'
+  group by 1, 2, 3, 4 order by 1, 2, 3, 4
+  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
+)
+select id, workflow_id as "workflowId", tenant, queue, task_type as "taskType", final as status, reason,
+  ${ms('now()', 'endedAtMs')}
+from gone`,
+}
+
+/** Holds the open tasks of these workflows where they stand, so that what is cancelled next misses none. */
+export const lockOpen: Statement = {
+  name: 'lock_open_nodes',
+  text: `
+with node as materialized (
+  select n.id from unnest($1::uuid[]) as i (id) cross join lateral (
+    select n.id from workflow_nodes n where ${byKey('n.workflow_id', 'i.id')} and n.ended is null offset 0) n
+  order by n.id
+)
+select o.id, o.workflow_id as "workflowId", o.status, o.cancel_requested_at is not null as "isMarked"
+from node n cross join lateral (select o.* from open_tasks o where o.id = n.id for update) o`,
+}
+
+/** Marks what runs; its grace begins at once. */
+export const mark: Statement = {
+  name: 'mark_nodes',
+  text: `
+with marked as (
+  update open_tasks o set cancel_requested_at = now(), cancel_reason = $2,
+    wake_at = least(o.wake_at, now() + $4::bigint * interval '1 millisecond')
+  from (select unnest($1::uuid[]) as id) i
+  where ${byKey('o.id', 'i.id')} and ${statusGuard('request_cancel', 'o.status')} and o.cancel_requested_at is null
+  returning o.id, o.attempt, o.session
+),
+event as (
+  insert into task_events (task_id, at, transition, from_status, to_status, attempt, actor, reason)
+  select id, now(), 'request_cancel', 'RUNNING', 'RUNNING', attempt, $3, $2 from marked
+)
+select distinct session from marked`,
+}
+
+const takingRules = triggerRules
+  .filter(takesIn)
+  .map((rule) => `'${rule}'`)
+  .join(', ')
+
+/** What the verdict on a workflow needs, asked only when something failed in it or it was to be cancelled. */
+export const verdictFacts: Statement = {
+  name: 'workflow_verdict_facts',
+  text: `
+select i.id,
+  (select count(*)::integer from workflow_nodes n
+    where ${byKey('n.workflow_id', 'i.id')} and n.ended = 'failed' and (
+      select true from workflow_edges e cross join lateral (
+        select c.id from workflow_nodes c
+        where c.id = e.child and c.triggered_at is not null and c.trigger_rule in (${takingRules}) limit 1) c
+      where ${byKey('e.parent', 'n.id')} limit 1) is null) as untaken,
+  exists (select from workflow_nodes n cross join lateral (
+      select u.reason from outcomes u where u.id = n.id limit 1) u
+    where ${byKey('n.workflow_id', 'i.id')} and n.ended = 'cancelled' and u.reason = 'workflow_cancelled') as "wasCancelled"
+from unnest($1::uuid[]) as i (id)`,
+}

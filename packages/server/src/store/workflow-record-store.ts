@@ -1,0 +1,80 @@
+import type { TenantScope, Uuid } from '@duly/domain'
+import type {
+  Page,
+  PageRequest,
+  WorkflowFilters,
+  WorkflowNodeRecord,
+  WorkflowRecord,
+  WorkflowSummary,
+} from '../model.js'
+import type { Database } from './database.js'
+import { idBounds } from './list-store.js'
+import { type ErrorColumns, errorOf } from './record-sql.js'
+import * as sql from './workflow-record-sql.js'
+
+/** A node as it is read: what it depends on stands in the edges. */
+export type NodeRow = Omit<WorkflowNodeRecord, 'dependencies' | 'addedBy'> & { readonly addedBy: Uuid | null }
+
+export interface Edge {
+  readonly parent: Uuid
+  readonly child: Uuid
+}
+
+export type WorkflowRow = Omit<WorkflowRecord, 'graph' | 'criticalPath'>
+
+/** Rows that one page looks at when its filters find few. */
+const lookLimit = 10_000
+
+/** Reads of workflows. What is not of the caller's tenant is not there. */
+export class WorkflowRecordStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async summary(id: Uuid, tenant: TenantScope): Promise<WorkflowSummary | null> {
+    const [row] = await this.#database.query<WorkflowSummary>(sql.readSummary, [id, tenant])
+    return row ?? null
+  }
+
+  async read(
+    id: Uuid,
+    tenant: TenantScope,
+  ): Promise<{ readonly row: WorkflowRow; readonly nodes: NodeRow[]; readonly edges: Edge[] } | null> {
+    const [row] = await this.#database.query<WorkflowRow>(sql.readWorkflow, [id, tenant])
+    if (!row) return null
+    type Read = Omit<NodeRow, 'error'> & ErrorColumns
+    const nodes = await this.#database.list<Read>(sql.readNodes, [id])
+    const edges = await this.#database.list<Edge>(sql.readEdges, [id])
+    return { row, nodes: nodes.map(nodeOf), edges }
+  }
+
+  /** One page, from one snapshot. It may be short, or empty, and yet not the last one: see `next`. */
+  async page(filters: WorkflowFilters, { after, limit }: PageRequest): Promise<Page<WorkflowSummary>> {
+    const { tenant, name, status, createdAfterMs, createdBeforeMs } = filters
+    const instants = [createdAfterMs, createdBeforeMs].map((at) => (at === null ? null : new Date(at)))
+    type Row = { readonly edge: Uuid | null } & ({ readonly id: null } | WorkflowSummary)
+    const rows = await this.#database.list<Row>(sql.lists[driverOf(filters)], [
+      ...idBounds(filters, after),
+      ...[limit + 1, lookLimit, tenant, name, status, ...instants],
+    ])
+    const found = rows.flatMap((row) => (row.id === null ? [] : [summaryOf(row)]))
+    const items = found.slice(0, limit)
+    return { items, next: found.length > limit ? (items.at(-1)?.id ?? null) : (rows[0]?.edge ?? null) }
+  }
+}
+
+/** Cursors of a tenant's list hold that tenant's ids alone: it is walked by the tenant. */
+function driverOf({ tenant, status }: WorkflowFilters): sql.WorkflowDriver {
+  if (tenant !== null) return 'tenant'
+  return status === null || status === 'SUCCEEDED' ? 'all' : 'status'
+}
+
+function summaryOf({ edge: _, ...summary }: WorkflowSummary & { readonly edge: unknown }): WorkflowSummary {
+  return summary
+}
+
+function nodeOf({ errorClass, errorMessage, errorStack, ...node }: Omit<NodeRow, 'error'> & ErrorColumns): NodeRow {
+  return { ...node, error: errorOf({ errorClass, errorMessage, errorStack }) }
+}

@@ -1,0 +1,126 @@
+import type { FailurePolicy, NodeEnd, ParentCounts, TaskStatus, TriggerRule, Uuid, WorkflowStatus } from '@duly/domain'
+import type { EndedTask, NewWorkflow, NewWorkflowNode } from '../model.js'
+import type { DueTimer } from './timer-store.js'
+
+/** A node with its minted id; `position` is its place in the workflow. */
+export interface MintedNode {
+  readonly id: Uuid
+  readonly workflowId: Uuid
+  readonly partition: number
+  readonly position: number
+  readonly node: Omit<NewWorkflowNode, 'dependencies'>
+  /** Ids of what it depends on. */
+  readonly parents: readonly Uuid[]
+  /** When its workflow starts; null: at once. */
+  readonly startAtMs: number | null
+  /** Of one that a running task adds: which, and the hash of what was asked for. */
+  readonly added?: { readonly by: Uuid; readonly requestHash: Buffer }
+}
+
+/** A workflow with its minted ids, as it is committed. */
+export interface MintedWorkflow {
+  readonly id: Uuid
+  readonly workflow: NewWorkflow
+  readonly nodes: readonly MintedNode[]
+}
+
+/** An earlier submission that holds a key. */
+export interface WorkflowKeyHolder {
+  readonly id: Uuid
+  readonly tenant: string
+  readonly key: string
+  readonly requestHash: Buffer
+}
+
+/** A row of what a workflow stands at: one a node. */
+export interface StandingNode {
+  readonly id: Uuid
+  readonly status: WorkflowStatus
+  readonly nodeId: Uuid
+  readonly name: string
+  readonly position: number
+  readonly nodeStatus: TaskStatus
+}
+
+/** A workflow under its lock. */
+export interface LockedWorkflow {
+  readonly id: Uuid
+  readonly tenant: string
+  readonly name: string
+  readonly status: WorkflowStatus
+  readonly failurePolicy: FailurePolicy
+  readonly nodes: number
+  readonly edges: number
+  readonly open: number
+  readonly failed: number
+  readonly run: number
+  readonly createdAtMs: number
+  readonly cancelRequested: boolean
+}
+
+/** The end of a node, to be passed on to its children. `isNoted`: it stands at the node already. */
+export interface NodeEnding {
+  readonly id: Uuid
+  readonly workflowId: Uuid
+  readonly kind: NodeEnd
+  readonly isNoted: boolean
+}
+
+/** A child that was told of an end and is to be judged. */
+export interface ToldNode extends ParentCounts {
+  readonly id: Uuid
+  readonly workflowId: Uuid
+  readonly triggerRule: TriggerRule
+}
+
+/** A node that waits no longer for others: ready, or due at its own time. */
+export interface UnblockedNode extends Omit<DueTimer, 'status' | 'wakeAtMs' | 'suspect'> {
+  readonly status: 'PENDING' | 'SCHEDULED'
+  readonly dueAtMs: number
+}
+
+/** How a waiting node is ended. */
+export interface WaitingEnd {
+  readonly id: Uuid
+  readonly how: 'cancel' | 'purge' | 'expire' | 'skip' | 'upstream_fail'
+  readonly reason: string
+}
+
+/** A node that ended while it waited. */
+export interface EndedNode extends EndedTask {
+  readonly workflowId: Uuid
+  readonly status: 'CANCELLED' | 'FAILED'
+  readonly reason: string
+  readonly endedAtMs: number
+}
+
+/** An open node under its lock. */
+export interface OpenNode {
+  readonly id: Uuid
+  readonly workflowId: Uuid
+  readonly status: TaskStatus
+  readonly isMarked: boolean
+}
+
+export interface VerdictFacts {
+  readonly id: Uuid
+  readonly untaken: number
+  readonly wasCancelled: boolean
+}
+
+/** What ended in a workflow; `status` closes it. */
+export interface Tally {
+  readonly id: Uuid
+  readonly ended: number
+  readonly failed: number
+  readonly status: Exclude<WorkflowStatus, 'RUNNING'> | null
+}
+
+/** A workflow of which no node is open any more. */
+export interface ClosedWorkflow {
+  readonly id: Uuid
+  readonly name: string
+  readonly tenant: string
+  readonly status: Exclude<WorkflowStatus, 'RUNNING'>
+  readonly durationMs: number
+}

@@ -1,0 +1,75 @@
+import type { Uuid } from '@duly/domain'
+import type { Connection, Database } from './database.js'
+import { askedValues } from './intake-sql.js'
+import type { PlacedTask } from './intake-store.js'
+import { byteaArray, instantArray, int4Array, textArray, uuidArray } from './params.js'
+import { rowsOf } from './settle-store.js'
+import type { MintedNode, MintedWorkflow, StandingNode, WorkflowKeyHolder } from './workflow-rows.js'
+import * as sql from './workflow-sql.js'
+
+/** Where an inserted node stands. */
+export type PlacedNode = Pick<PlacedTask, 'id' | 'createdAtMs' | 'dueAtMs'> & {
+  readonly status: 'PENDING' | 'SCHEDULED' | 'BLOCKED'
+}
+
+/** What submissions of workflows ask of the store. */
+export class WorkflowStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** Those that were made; the key of each other one is held. */
+  async insertWorkflows(client: Connection, rows: readonly MintedWorkflow[]): Promise<ReadonlySet<Uuid>> {
+    const of = <T>(pick: (row: MintedWorkflow['workflow']) => T): T[] => rows.map(({ workflow }) => pick(workflow))
+    const made = await rowsOf<{ id: Uuid }>(client, sql.insertWorkflows, [
+      uuidArray(rows.map(({ id }) => id)),
+      textArray(of(({ tenant }) => tenant)),
+      textArray(of(({ name }) => name)),
+      textArray(of(({ failurePolicy }) => failurePolicy)),
+      textArray(of(({ idempotencyKey }) => idempotencyKey)),
+      byteaArray(of(({ requestHash }) => requestHash)),
+      textArray(of(({ metadata }) => metadata)),
+      instantArray(of(({ scheduledAtMs }) => scheduledAtMs)),
+      int4Array(rows.map(({ nodes }) => nodes.length)),
+      int4Array(rows.map(({ nodes }) => nodes.reduce((sum, { parents }) => sum + parents.length, 0))),
+      textArray(of(({ traceparent }) => traceparent)),
+    ])
+    return new Set(made.map(({ id }) => id))
+  }
+
+  /** `slot` names the counters that this writer alone adds to. */
+  insertNodes(client: Connection, nodes: readonly MintedNode[], slot: number): Promise<PlacedNode[]> {
+    return rowsOf<PlacedNode>(client, sql.insertNodes, [
+      ...askedValues(nodes.map(({ id, partition, node }) => ({ id, partition, task: node.task }))),
+      instantArray(nodes.map(({ startAtMs }) => startAtMs)),
+      uuidArray(nodes.map(({ workflowId }) => workflowId)),
+      textArray(nodes.map(({ node }) => node.name)),
+      int4Array(nodes.map(({ position }) => position)),
+      textArray(nodes.map(({ node }) => node.triggerRule)),
+      int4Array(nodes.map(({ parents }) => parents.length)),
+      uuidArray(nodes.map(({ added }) => added?.by ?? null)),
+      byteaArray(nodes.map(({ added }) => added?.requestHash ?? null)),
+      uuidArray(nodes.flatMap(({ parents }) => parents)),
+      uuidArray(nodes.flatMap(({ id, parents }) => parents.map(() => id))),
+      slot,
+    ])
+  }
+
+  keyHolders(client: Connection, rows: readonly MintedWorkflow[]): Promise<WorkflowKeyHolder[]> {
+    return rowsOf<WorkflowKeyHolder>(client, sql.keyHolders, [
+      textArray(rows.map(({ workflow }) => workflow.tenant)),
+      textArray(rows.map(({ workflow }) => workflow.idempotencyKey)),
+    ])
+  }
+
+  standing(ids: readonly Uuid[]): Promise<StandingNode[]> {
+    return this.#database.hot<StandingNode>(sql.standing, [uuidArray(ids)])
+  }
+
+  /** The same, seen from within a transaction. */
+  standingWithin(client: Connection, ids: readonly Uuid[]): Promise<StandingNode[]> {
+    return rowsOf<StandingNode>(client, sql.standing, [uuidArray(ids)])
+  }
+}

@@ -1,0 +1,193 @@
+import type { TenantScope, Uuid } from '@duly/domain'
+import { Batcher } from '../base/batcher.js'
+import { busy } from '../base/busy.js'
+import type { EndedTask } from '../model.js'
+import type { AttemptStore, Finish, Landed } from '../store/attempt-store.js'
+import type { Connection, Database } from '../store/database.js'
+import { asDulyError, faultKind } from '../store/faults.js'
+import type { SettleStore } from '../store/settle-store.js'
+import type { EndedNode, LockedWorkflow, NodeEnding, WaitingEnd } from '../store/workflow-rows.js'
+import { endingOf, type Settled, Settlement } from './settlement.js'
+
+export interface NodeEndsOptions {
+  readonly database: Database
+  readonly store: SettleStore
+  readonly attempts: AttemptStore
+  /** Slots of `counters`, one for each transaction that may be under way at once. */
+  readonly slots: readonly number[]
+  /** Told of every commit. */
+  readonly onSettled: (settled: Settled) => void
+}
+
+/** What a transaction is given: its connection, the workflows that it holds, and what it tells of ends to. */
+export interface WorkflowTurn {
+  readonly client: Connection
+  readonly locked: readonly LockedWorkflow[]
+  readonly settlement: Settlement
+  readonly slot: number
+}
+
+type Work = (slot: number) => Promise<unknown>
+
+const maxTries = 4
+/** Ends that one transaction goes on with. */
+const unsettledLimit = 500
+/** Workflows that one pass of the duty goes on with. */
+const workflowsAtOnce = 20
+const maxWaiting = 20_000
+
+/**
+ * Every end of a task that belongs to a workflow goes through here: the workflow is locked, the end is written by the statement that
+ * writes it for all tasks, and what it brings about is settled, all in one transaction. So the ends of one workflow are one after the
+ * other, and each child is judged once (I7); those of different workflows do not meet.
+ */
+export class NodeEnds {
+  readonly #options: NodeEndsOptions
+  readonly #turns: Batcher<Work, unknown>
+  #goingOn: Promise<void> = Promise.resolve()
+
+  constructor(options: NodeEndsOptions) {
+    this.#options = options
+    this.#turns = new Batcher<Work, unknown>({
+      maxItems: 1,
+      maxBytes: Number.POSITIVE_INFINITY,
+      full: { items: maxWaiting, bytes: Number.POSITIVE_INFINITY },
+      lanes: options.slots.length,
+      run: async ([work], lane) => [await (work as Work)(options.slots[lane] as number)],
+    })
+  }
+
+  /** Ends of attempts: what landed, as for tasks by themselves. */
+  finish(rows: readonly Finish[]): Promise<Landed[]> {
+    const ids = rows.map(({ fence }) => fence.id)
+    return this.ofTasks(ids, async ({ client, settlement, slot }) => {
+      const landed = await this.#options.attempts.finishWithin(client, rows, slot)
+      await settlement.began(landed.flatMap(ofAttempt))
+      return landed
+    })
+  }
+
+  /** Cancels a node that waits; null: it did not. */
+  async cancel(
+    id: Uuid,
+    tenant: TenantScope,
+    { actor, reason }: { readonly actor: string; readonly reason: string },
+  ): Promise<(EndedTask & { readonly cancelledAtMs: number }) | null> {
+    const [gone] = await this.#end([{ id, how: 'cancel', reason }], { actor, tenant })
+    return gone ? { ...gone, cancelledAtMs: gone.endedAtMs } : null
+  }
+
+  /** Ends those of these nodes that were to start before an instant that has passed. */
+  expire(ids: readonly Uuid[]): Promise<EndedTask[]> {
+    const ends = ids.map((id): WaitingEnd => ({ id, how: 'expire', reason: 'expired' }))
+    return this.#end(ends, { actor: 'timer', tenant: null })
+  }
+
+  /** Ends those of these nodes that are ready. */
+  purge(ids: readonly Uuid[], actor: string): Promise<EndedTask[]> {
+    const ends = ids.map((id): WaitingEnd => ({ id, how: 'purge', reason: 'purged' }))
+    return this.#end(ends, { actor, tenant: null })
+  }
+
+  /** Passes on what earlier transactions left. Answers whether there may be more. */
+  async settle(): Promise<boolean> {
+    const workflows = await this.#options.store.unsettled(workflowsAtOnce)
+    for (const id of workflows) await this.#goOn(id)
+    return workflows.length > 0
+  }
+
+  /** Resolves when nothing of what was left here is still to be passed on by this node. */
+  async drained(): Promise<void> {
+    for (let seen: Promise<void> | null = null; seen !== this.#goingOn; ) {
+      seen = this.#goingOn
+      await seen
+      await this.#turns.drained()
+    }
+  }
+
+  /** Runs a transaction that holds the workflows of these tasks. */
+  ofTasks<T>(tasks: readonly Uuid[], work: (turn: WorkflowTurn) => Promise<T>): Promise<T> {
+    return this.#turn((client) => this.#options.store.lockOf(client, tasks), work)
+  }
+
+  /** Runs a transaction that holds one workflow; null: there is none of that tenant. */
+  ofWorkflow<T>(id: Uuid, tenant: TenantScope, work: (turn: WorkflowTurn) => Promise<T>): Promise<T | null> {
+    return this.#turn<T | null>(
+      async (client) => {
+        const locked = await this.#options.store.lockOne(client, id, tenant)
+        return locked ? [locked] : []
+      },
+      async (turn) => (turn.locked.length === 0 ? null : work(turn)),
+    )
+  }
+
+  #end(
+    ends: readonly WaitingEnd[],
+    { actor, tenant }: { readonly actor: string; readonly tenant: TenantScope },
+  ): Promise<EndedNode[]> {
+    if (ends.length === 0) return Promise.resolve([])
+    const ids = ends.map(({ id }) => id)
+    return this.ofTasks(ids, async ({ client, locked, settlement, slot }) => {
+      if (locked.length === 0 || locked.some((workflow) => tenant !== null && workflow.tenant !== tenant)) return []
+      const gone = await this.#options.store.endWaiting(client, ends, { actor, slot })
+      await settlement.began(gone.map(endingOf))
+      return gone
+    })
+  }
+
+  async #turn<T>(
+    lock: (client: Connection) => Promise<readonly LockedWorkflow[]>,
+    work: (turn: WorkflowTurn) => Promise<T>,
+  ): Promise<T> {
+    if (this.#turns.isFull) throw busy('requests')
+    const done = await this.#turns.add((slot) => this.#trying(slot, lock, work))
+    const { result, settled } = done as { result: T; settled: Settled }
+    this.#options.onSettled(settled)
+    for (const id of settled.unsettled) this.#later(id)
+    return result
+  }
+
+  /** Nothing is told before the commit, so that a transaction that met a deadlock is simply done again. */
+  async #trying<T>(
+    slot: number,
+    lock: (client: Connection) => Promise<readonly LockedWorkflow[]>,
+    work: (turn: WorkflowTurn) => Promise<T>,
+  ): Promise<{ readonly result: T; readonly settled: Settled }> {
+    const { database, store } = this.#options
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await database.transaction(async (client) => {
+          const locked = await lock(client)
+          const settlement = new Settlement(client, { store, slot, locked })
+          const result = await work({ client, locked, settlement, slot })
+          return { result, settled: await settlement.finish() }
+        })
+      } catch (error) {
+        if (attempt < maxTries && faultKind(error) === 'transient') continue
+        throw asDulyError(error)
+      }
+    }
+  }
+
+  /** At once, behind what is under way; if it fails, the duty finds it. */
+  #later(workflow: Uuid): void {
+    this.#goingOn = this.#goingOn.then(() => this.#goOn(workflow)).catch(() => {})
+  }
+
+  async #goOn(workflow: Uuid): Promise<void> {
+    const { store } = this.#options
+    const taken = await this.ofWorkflow(workflow, null, async ({ client, settlement }) => {
+      const ends = await store.takeUnsettled(client, workflow, unsettledLimit)
+      settlement.goOn(ends)
+      return ends.length
+    })
+    if (taken === unsettledLimit) this.#later(workflow)
+  }
+}
+
+const kindOf = { SUCCEEDED: 'succeeded', FAILED: 'failed', DEAD: 'failed', CANCELLED: 'cancelled' } as const
+
+function ofAttempt({ id, workflowId, status }: Landed): NodeEnding[] {
+  if (workflowId === null || !(status in kindOf)) return []
+  return [{ id, workflowId, kind: kindOf[status as keyof typeof kindOf], isNoted: false }]
+}

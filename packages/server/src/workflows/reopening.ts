@@ -1,0 +1,112 @@
+import { DulyError, planRetry, type TenantScope, type Uuid } from '@duly/domain'
+import type { RetryRow, WorkflowChangeStore } from '../store/workflow-change-store.js'
+import type { Edge } from '../store/workflow-record-store.js'
+import type { LockedWorkflow } from '../store/workflow-rows.js'
+import type { NodeEnds, WorkflowTurn } from './node-ends.js'
+
+/** Who runs nodes again, and which: all that failed or was cancelled, unless one is named. */
+export interface Reopen {
+  readonly actor: string
+  readonly node: Uuid | null
+}
+
+/** Runs nodes of workflows again, and what they blocked, in one transaction that holds the workflow. */
+export class Reopening {
+  readonly #ends: NodeEnds
+  readonly #store: WorkflowChangeStore
+
+  constructor(ends: NodeEnds, store: WorkflowChangeStore) {
+    this.#ends = ends
+    this.#store = store
+  }
+
+  /** False: there is no such workflow. `judge` refuses by an error what its state does not allow. */
+  async retry(
+    id: Uuid,
+    tenant: TenantScope,
+    { actor, judge }: { readonly actor: string; readonly judge: (workflow: LockedWorkflow) => void },
+  ): Promise<boolean> {
+    const done = await this.#ends.ofWorkflow(id, tenant, async (turn) => {
+      const [workflow] = turn.locked as [LockedWorkflow]
+      judge(workflow)
+      if (!(await this.#reopen(turn, workflow, { actor, node: null }))) throw nothingToRetry()
+      return true
+    })
+    return done ?? false
+  }
+
+  /** False: the node is in no state to be run again. */
+  async replay(id: Uuid, tenant: TenantScope, actor: string): Promise<boolean> {
+    return this.#ends.ofTasks([id], async (turn) => {
+      const [workflow] = turn.locked
+      if (!workflow || (tenant !== null && workflow.tenant !== tenant)) return false
+      if (workflow.cancelRequested && workflow.status === 'RUNNING') throw beingCancelled()
+      return this.#reopen(turn, workflow, { actor, node: id })
+    })
+  }
+
+  /** Whether anything was opened. */
+  async #reopen({ client, settlement, slot }: WorkflowTurn, { id }: LockedWorkflow, how: Reopen): Promise<boolean> {
+    const store = this.#store
+    if (await store.isUnsettled(client, id)) throw unsettled()
+    const { nodes, edges } = await store.graph(client, id)
+    const { reopened, recounted, unmet } = planRetry(nodes, parentsOf(nodes, edges), seedsOf(nodes, how.node))
+    if (reopened.length === 0) {
+      if (unmet.length > 0) throw unmetRule(nodes[unmet[0] as number]?.name ?? '')
+      return false
+    }
+    const row = (place: number): RetryRow => nodes[place] as RetryRow
+    const again = reopened.map(({ node, status, counts }) => {
+      const { id, isDelayed } = row(node)
+      return { id, counts, status, next: isDelayed ? ('BLOCKED' as const) : status }
+    })
+    const landed = await store.reopen(client, again, { actor: how.actor, slot })
+    if (landed.length !== again.length) throw recordsGone()
+    await store.recount(
+      client,
+      recounted.map(({ node, counts }) => ({ id: row(node).id, counts })),
+    )
+    const unfailed = reopened.filter(({ node }) => row(node).end === 'failed').length
+    await store.resume(client, id, { opened: again.length, unfailed })
+    await settlement.unblock(again.filter(({ status }) => status === 'PENDING').map(({ id }) => id))
+    return true
+  }
+}
+
+/** Of a node that is named, itself if it has ended without success; else all such ones. Discarded dead letters stay. */
+function seedsOf(nodes: readonly RetryRow[], only: Uuid | null): number[] {
+  return nodes.flatMap(({ id, end, isKept }, place) => {
+    const isSeed = only === null ? end === 'failed' || end === 'cancelled' : id === only && end !== 'succeeded'
+    return isSeed && end !== null && isKept ? [place] : []
+  })
+}
+
+function parentsOf(nodes: readonly RetryRow[], edges: readonly Edge[]): number[][] {
+  const places = new Map(nodes.map(({ id }, place) => [id, place]))
+  const parents = nodes.map((): number[] => [])
+  for (const { parent, child } of edges) {
+    const place = places.get(parent)
+    if (place !== undefined) parents[places.get(child) ?? -1]?.push(place)
+  }
+  return parents
+}
+
+const nothingToRetry = (): DulyError =>
+  new DulyError('wrong_state', 'No task of the workflow failed or was cancelled that could be run again.')
+
+const beingCancelled = (): DulyError =>
+  new DulyError('wrong_state', 'The workflow of this task is being cancelled; run the task again when it is CANCELLED.')
+
+const unmetRule = (name: string): DulyError =>
+  new DulyError(
+    'wrong_state',
+    `The trigger rule of ${name} can't be met by how the tasks ended that it depends on; run those again.`,
+  )
+
+const unsettled = (): DulyError =>
+  new DulyError('store_unavailable', 'Ends of tasks are still being passed on in this workflow; try again.', {
+    retryAfterSeconds: 1,
+  })
+
+const recordsGone = (): DulyError =>
+  new DulyError('wrong_state', 'Records of tasks of this workflow are gone; it can no longer be run again.')

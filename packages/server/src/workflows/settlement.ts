@@ -1,0 +1,250 @@
+import { judgeNode, type Uuid } from '@duly/domain'
+import type { Connection } from '../store/database.js'
+import type { SettleStore } from '../store/settle-store.js'
+import type {
+  ClosedWorkflow,
+  EndedNode,
+  LockedWorkflow,
+  NodeEnding,
+  ToldNode,
+  UnblockedNode,
+  WaitingEnd,
+} from '../store/workflow-rows.js'
+import { verdictsOf } from './verdicts.js'
+
+/** What a transaction did to workflows beside the ends that it began with; told to whoever it concerns after the commit. */
+export interface Settled {
+  readonly unblocked: readonly UnblockedNode[]
+  /** Nodes that ended without having run: skipped, failed for their dependencies, cancelled. */
+  readonly ended: readonly EndedNode[]
+  /** Sessions whose running attempts were marked. */
+  readonly stopping: readonly Uuid[]
+  readonly closed: readonly ClosedWorkflow[]
+  /** Workflows of which ends are left for the next transaction. */
+  readonly unsettled: readonly Uuid[]
+}
+
+/** Why everything that is open is cancelled, and by whom. */
+export interface Sweep {
+  readonly actor: string
+  readonly reason: 'workflow_failed' | 'workflow_cancelled'
+}
+
+/** Ends that are passed on in one statement … */
+const endsAtOnce = 500
+/** … of workflows that have so many nodes together: what one statement can touch. */
+const nodesAtOnce = 20_000
+/** How far one transaction goes down the graph, and how many children it looks at; what is left is the next one's. */
+const maxRounds = 64
+const maxTold = 2_000
+/** An edit replaces the open row of a node: who meets one looks again, and finds the new row. */
+const maxTries = 20
+
+/**
+ * What ends mean for the rest of their workflows, within one transaction that holds their locks: children are told and judged, those
+ * that will not run end in turn and tell their own, down the graph; at last the workflows are tallied, and those without an open node
+ * closed. So an end and all that it brings about are one commit.
+ */
+export class Settlement {
+  readonly #client: Connection
+  readonly #store: SettleStore
+  readonly #slot: number
+  readonly #workflows: Map<Uuid, LockedWorkflow>
+  readonly #cancelling = new Set<Uuid>()
+  readonly #gone = new Set<Uuid>()
+  readonly #tallies = new Map<Uuid, { ended: number; failed: number }>()
+  readonly #told = { unblocked: [] as UnblockedNode[], ended: [] as EndedNode[], stopping: new Set<Uuid>() }
+  #queue: NodeEnding[] = []
+
+  /** @param options.slot the counters' slot that the transaction alone adds to */
+  constructor(
+    client: Connection,
+    options: { readonly store: SettleStore; readonly slot: number; readonly locked: readonly LockedWorkflow[] },
+  ) {
+    this.#client = client
+    this.#store = options.store
+    this.#slot = options.slot
+    this.#workflows = new Map(options.locked.map((workflow) => [workflow.id, workflow]))
+    for (const { id, cancelRequested } of options.locked) if (cancelRequested) this.#cancelling.add(id)
+  }
+
+  /** Ends that this transaction brought about: they count in the tally. */
+  async began(ends: readonly NodeEnding[]): Promise<void> {
+    this.#ended(ends)
+    const failing = ends.filter(({ workflowId, kind }) => kind === 'failed' && this.#isFailFast(workflowId))
+    const swept = [...new Set(failing.map(({ workflowId }) => workflowId))]
+    if (swept.length > 0) await this.sweep(swept, { actor: 'workflow', reason: 'workflow_failed' })
+  }
+
+  /** Ends that stand at their nodes already and were left to be passed on. */
+  goOn(ends: readonly NodeEnding[]): void {
+    this.#queue.push(...ends)
+  }
+
+  /** The transaction gave the workflow so many nodes more. */
+  grew(id: Uuid, nodes: number): void {
+    const workflow = this.#workflows.get(id)
+    if (workflow) this.#workflows.set(id, { ...workflow, nodes: workflow.nodes + nodes, open: workflow.open + nodes })
+  }
+
+  /** Where verdicts of this transaction have brought nodes so far. */
+  statuses(): ReadonlyMap<Uuid, UnblockedNode['status'] | EndedNode['status']> {
+    const { unblocked, ended } = this.#told
+    return new Map([...unblocked, ...ended].map(({ id, status }) => [id, status] as const))
+  }
+
+  /** Judges nodes whose parents are counted already. */
+  async judge(told: readonly ToldNode[]): Promise<void> {
+    const run: Uuid[] = []
+    const ends: WaitingEnd[] = []
+    for (const node of told) {
+      if (this.#gone.has(node.id)) continue
+      const verdict = judgeNode(node.triggerRule, node)
+      if (verdict === 'run') run.push(node.id)
+      else if (verdict === 'skip') ends.push({ id: node.id, how: 'skip', reason: 'skipped' })
+      else if (verdict === 'fail') ends.push({ id: node.id, how: 'upstream_fail', reason: 'dependency' })
+    }
+    await this.unblock(run)
+    const ended = await this.#all(ends, (some) =>
+      this.#store.endWaiting(this.#client, some, { actor: 'dependency', slot: this.#slot }),
+    )
+    this.#told.ended.push(...ended)
+    await this.began(ended.map(endingOf))
+  }
+
+  /** Nodes that are to run: ready, or due at their own time. */
+  async unblock(ids: readonly Uuid[]): Promise<void> {
+    const unblocked = await this.#all(
+      ids.map((id) => ({ id })),
+      (some) =>
+        this.#store.unblock(
+          this.#client,
+          some.map(({ id }) => id),
+          this.#slot,
+        ),
+    )
+    this.#told.unblocked.push(...unblocked)
+  }
+
+  /** Cancels everything that is open: what waits at once; what runs is marked, and its end waited for. */
+  async sweep(workflows: readonly Uuid[], { actor, reason }: Sweep): Promise<void> {
+    if (reason === 'workflow_cancelled') for (const id of workflows) this.#cancelling.add(id)
+    const open = await this.#lockOpen(workflows)
+    const waiting = open.filter(({ status }) => status !== 'RUNNING')
+    const ends = waiting.map(({ id }): WaitingEnd => ({ id, how: 'cancel', reason }))
+    const ended = await this.#store.endWaiting(this.#client, ends, { actor, slot: this.#slot })
+    this.#told.ended.push(...ended)
+    this.#ended(ended.map(endingOf))
+    const running = open.filter(({ status, isMarked }) => status === 'RUNNING' && !isMarked).map(({ id }) => id)
+    if (running.length === 0) return
+    for (const session of await this.#store.mark(this.#client, running, { actor, reason })) {
+      this.#told.stopping.add(session)
+    }
+  }
+
+  /** Down the graph, as far as one transaction goes; then the tally. */
+  async finish(): Promise<Settled> {
+    let told = 0
+    for (let round = 0; this.#queue.length > 0 && round < maxRounds && told < maxTold; round++) {
+      const children = await this.#store.passOn(this.#client, this.#take())
+      told += children.length
+      await this.judge(children)
+    }
+    const left = this.#queue
+    if (left.length > 0) await this.#store.putOff(this.#client, left)
+    const closed = await this.#tally()
+    const { unblocked, ended, stopping } = this.#told
+    const unsettled = [...new Set(left.map(({ workflowId }) => workflowId))]
+    return { unblocked, ended, stopping: [...stopping], closed, unsettled }
+  }
+
+  #isFailFast(workflow: Uuid): boolean {
+    return this.#workflows.get(workflow)?.failurePolicy === 'fail_fast'
+  }
+
+  #ended(ends: readonly NodeEnding[]): void {
+    for (const { id, workflowId, kind } of ends) {
+      this.#gone.add(id)
+      const tally = this.#tallies.get(workflowId) ?? { ended: 0, failed: 0 }
+      this.#tallies.set(workflowId, tally)
+      tally.ended++
+      if (kind === 'failed') tally.failed++
+    }
+    this.#queue.push(...ends)
+  }
+
+  /** The next ends that one statement passes on. */
+  #take(): NodeEnding[] {
+    const workflows = new Set<Uuid>()
+    let nodes = 0
+    let count = 0
+    for (const { workflowId } of this.#queue) {
+      if (!workflows.has(workflowId)) {
+        nodes += this.#workflows.get(workflowId)?.nodes ?? 0
+        if (count > 0 && nodes > nodesAtOnce) break
+        workflows.add(workflowId)
+      }
+      if (++count === endsAtOnce) break
+    }
+    const taken = this.#queue.slice(0, count)
+    this.#queue = this.#queue.slice(count)
+    return taken
+  }
+
+  /** All open rows of the workflows: as many as they count. */
+  async #lockOpen(workflows: readonly Uuid[]) {
+    const expected = workflows.reduce(
+      (sum, id) => sum + (this.#workflows.get(id)?.open ?? 0) - (this.#tallies.get(id)?.ended ?? 0),
+      0,
+    )
+    for (let attempt = 1; ; attempt++) {
+      const open = await this.#store.lockOpen(this.#client, workflows)
+      if (open.length === expected) return open
+      if (attempt === maxTries) throw new Error(`${open.length} open nodes where ${expected} are counted`)
+    }
+  }
+
+  /** Writes until all rows have landed: one that is missing was replaced by an edit. */
+  async #all<I extends { readonly id: Uuid }, O extends { readonly id: Uuid }>(
+    wanted: readonly I[],
+    write: (some: readonly I[]) => Promise<O[]>,
+  ): Promise<O[]> {
+    const landed: O[] = []
+    let left = wanted
+    for (let attempt = 1; left.length > 0; attempt++) {
+      if (attempt > maxTries) throw new Error(`nodes that are to be judged are not BLOCKED: ${left[0]?.id}`)
+      const some = await write(left)
+      landed.push(...some)
+      const ids = new Set(some.map(({ id }) => id))
+      left = left.filter(({ id }) => !ids.has(id))
+    }
+    return landed
+  }
+
+  async #tally(): Promise<readonly ClosedWorkflow[]> {
+    const counted = [...this.#tallies].flatMap(([id, tally]) => {
+      const workflow = this.#workflows.get(id)
+      if (!workflow) throw new Error(`a node of workflow ${id} ended without its lock`)
+      return [{ workflow, ...tally }]
+    })
+    if (counted.length === 0) return []
+    const closing = counted
+      .filter(({ workflow, ended }) => workflow.open === ended)
+      .map(({ workflow, failed }) => ({
+        ...workflow,
+        failed: workflow.failed + failed,
+        cancelRequested: this.#cancelling.has(workflow.id),
+      }))
+    const verdicts = await verdictsOf(closing, (ids) => this.#store.verdictFacts(this.#client, ids))
+    return this.#store.tally(
+      this.#client,
+      counted.map(({ workflow: { id }, ended, failed }) => ({ id, ended, failed, status: verdicts.get(id) ?? null })),
+    )
+  }
+}
+
+/** A node that ended while it waited, as its children are told of it. */
+export function endingOf({ id, workflowId, status, reason }: EndedNode): NodeEnding {
+  const kind = status === 'FAILED' ? 'failed' : reason === 'skipped' ? 'skipped' : 'cancelled'
+  return { id, workflowId, kind, isNoted: false }
+}

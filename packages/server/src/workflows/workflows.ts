@@ -1,0 +1,149 @@
+import { criticalPath, DulyError, type TenantScope, type Uuid } from '@duly/domain'
+import type {
+  Actor,
+  AddedNodes,
+  NewWorkflow,
+  Page,
+  PageRequest,
+  SubmittedWorkflow,
+  WaitRequest,
+  WorkflowAddition,
+  WorkflowFilters,
+  WorkflowRecord,
+  WorkflowService,
+  WorkflowSummary,
+} from '../model.js'
+import type { WorkflowChangeStore } from '../store/workflow-change-store.js'
+import type { Edge, NodeRow, WorkflowRecordStore } from '../store/workflow-record-store.js'
+import type { LockedWorkflow } from '../store/workflow-rows.js'
+import type { Additions } from './additions.js'
+import type { NodeEnds } from './node-ends.js'
+import type { Reopening } from './reopening.js'
+import type { WorkflowSubmission } from './submission.js'
+
+/** Tells when something has ended; `tasks/waiters.ts`. */
+export interface Waits {
+  wait(id: Uuid, waitMs: number, signal: AbortSignal): { readonly done: Promise<void>; readonly cancel: () => void }
+}
+
+export interface WorkflowsOptions {
+  readonly submission: WorkflowSubmission
+  readonly records: WorkflowRecordStore
+  readonly changes: WorkflowChangeStore
+  readonly ends: NodeEnds
+  readonly additions: Additions
+  readonly reopening: Reopening
+  readonly waiters: Waits
+  readonly storeNowMs: () => number
+}
+
+/** Workflows: what they are, and what the API does to them. Another tenant's are as if they did not exist. */
+export class Workflows implements WorkflowService {
+  readonly #options: WorkflowsOptions
+
+  constructor(options: WorkflowsOptions) {
+    this.#options = options
+  }
+
+  submit(workflow: NewWorkflow): Promise<SubmittedWorkflow> {
+    return this.#options.submission.submit(workflow)
+  }
+
+  async get(id: Uuid, tenant: TenantScope): Promise<WorkflowRecord> {
+    const found = await this.#options.records.read(id, tenant)
+    if (!found) throw notFound()
+    return recordOf(found, this.#options.storeNowMs())
+  }
+
+  /** The record once no node is open; after `waitMs`, or when the signal aborts, as it stands. */
+  async getFinished(id: Uuid, tenant: TenantScope, { waitMs, signal }: WaitRequest): Promise<WorkflowRecord> {
+    // waiting begins before the look, so that an end between the two is not missed
+    const wait = this.#options.waiters.wait(id, waitMs, signal)
+    try {
+      const summary = await this.#summary(id, tenant)
+      if (waitMs > 0 && summary.status === 'RUNNING') await wait.done
+      return await this.get(id, tenant)
+    } finally {
+      wait.cancel()
+    }
+  }
+
+  /** Newest first, behind the workflow `after`. A caller who is bound to a tenant gets that tenant's, and is refused another's. */
+  async list(filters: WorkflowFilters, tenant: TenantScope, page: PageRequest): Promise<Page<WorkflowSummary>> {
+    if (tenant !== null && filters.tenant !== null && filters.tenant !== tenant) {
+      throw new DulyError('forbidden', `tenant_id names another tenant than ${tenant}, which this key is bound to.`)
+    }
+    return this.#options.records.page(tenant === null ? filters : { ...filters, tenant }, page)
+  }
+
+  /** Waiting nodes end at once; of running ones the workers are told. Cancelling again changes nothing. */
+  async cancel(id: Uuid, tenant: TenantScope, actor: Actor): Promise<WorkflowSummary> {
+    const { ends, changes } = this.#options
+    const by = actorName(actor)
+    const isThere = await ends.ofWorkflow(id, tenant, async ({ client, locked, settlement }) => {
+      const [workflow] = locked as [LockedWorkflow]
+      if (workflow.status === 'CANCELLED' || workflow.cancelRequested) return true
+      if (workflow.status !== 'RUNNING') throw wrongState(workflow, 'it can be cancelled when it is RUNNING')
+      await changes.requestCancel(client, id, by)
+      await settlement.sweep([id], { actor: by, reason: 'workflow_cancelled' })
+      return true
+    })
+    if (!isThere) throw notFound()
+    return this.#summary(id, tenant)
+  }
+
+  /** Runs what failed or was cancelled, and what that blocked, again. */
+  async retry(id: Uuid, tenant: TenantScope, actor: Actor): Promise<WorkflowRecord> {
+    const judge = (workflow: LockedWorkflow): void => {
+      if (workflow.status === 'FAILED' || workflow.status === 'CANCELLED') return
+      throw wrongState(workflow, 'it can be retried when it is FAILED or CANCELLED')
+    }
+    const isThere = await this.#options.reopening.retry(id, tenant, { actor: actorName(actor), judge })
+    if (!isThere) throw notFound()
+    return this.get(id, tenant)
+  }
+
+  async addNodes(id: Uuid, tenant: TenantScope, addition: WorkflowAddition): Promise<AddedNodes> {
+    const added = await this.#options.additions.add(id, tenant, addition)
+    if (!added) throw notFound()
+    return added
+  }
+
+  async #summary(id: Uuid, tenant: TenantScope): Promise<WorkflowSummary> {
+    const summary = await this.#options.records.summary(id, tenant)
+    if (!summary) throw notFound()
+    return summary
+  }
+}
+
+/** The record, with what each node depends on by name, in the order of the nodes. */
+function recordOf({ row, nodes, edges }: Found, nowMs: number): WorkflowRecord {
+  const places = new Map(nodes.map(({ id }, place) => [id, place]))
+  const parents = nodes.map((): number[] => [])
+  for (const { parent, child } of edges) {
+    const place = places.get(parent)
+    if (place !== undefined) parents[places.get(child) ?? -1]?.push(place)
+  }
+  const nameOf = (place: number | undefined): string => nodes[place ?? -1]?.name ?? ''
+  const graph = nodes.map(({ addedBy, ...node }, place) => ({
+    ...node,
+    dependencies: (parents[place] ?? []).sort((a, b) => a - b).map(nameOf),
+    addedBy: addedBy === null ? null : nameOf(places.get(addedBy)),
+  }))
+  const path = criticalPath(nodes, parents, { beganAtMs: Math.max(row.createdAtMs, row.scheduledAtMs ?? 0), nowMs })
+  return { ...row, graph, criticalPath: { nodes: path.nodes.map(nameOf), durationMs: path.durationMs } }
+}
+
+interface Found {
+  readonly row: Omit<WorkflowRecord, 'graph' | 'criticalPath'>
+  readonly nodes: readonly NodeRow[]
+  readonly edges: readonly Edge[]
+}
+
+/** How an actor stands in the trail. */
+const actorName = ({ kind, name }: Actor): string => (name === undefined ? kind : `${kind}:${name}`)
+
+const notFound = (): DulyError => new DulyError('not_found', 'There is no such workflow.')
+
+const wrongState = ({ status }: LockedWorkflow, when: string): DulyError =>
+  new DulyError('wrong_state', `The workflow is ${status}; ${when}.`)
