@@ -42,6 +42,17 @@ const statusesOf = async (made: Record<string, Uuid>): Promise<Record<string, st
   return Object.fromEntries(await Promise.all(entries))
 }
 
+/** The workflows that open tasks say they are nodes of. */
+const makeWorkflows = () =>
+  node.query(`
+with made as (
+  insert into workflows (id, tenant, name, status, failure_policy, holds_key, created_at, nodes, edges, open)
+  select workflow_id, min(tenant), 'w', 'RUNNING', 'fail_dependents', false, now(), count(*), 0, count(*)
+  from open_tasks where workflow_id is not null group by 1
+)
+insert into workflow_nodes (id, workflow_id, position, name, trigger_rule, parents, triggered_at)
+select id, workflow_id, 0, id::text, 'all_succeeded', 0, now() from open_tasks where workflow_id is not null`)
+
 describe('an operation', () => {
   const unchanged = Object.fromEntries(
     ['FAILED', 'SUCCEEDED', 'DEAD', 'RETRYING', 'RUNNING', 'SCHEDULED', 'PENDING', 'BLOCKED', 'CANCELLED'].map((s) => [
@@ -124,6 +135,7 @@ describe('an operation', () => {
       for (const table of ['tasks', 'open_tasks'])
         await node.query(`update ${table} set ${column} = $1 where id = any ($2)`, [id, rest.slice(n * 4, n * 4 + 4)])
     }
+    await makeWorkflows()
     expect(countsOf(await bench.run('cancel', filters))).toEqual(succeeded(count))
     expect(await node.query(`select id from outcomes where status = 'CANCELLED'`)).toHaveLength(count)
     await expectSound(node, /open or finished|counters|many tasks/)
@@ -184,15 +196,7 @@ describe('an operation', () => {
     const nodes = [1, 2, 5, 8].map((n) => ids[n] as Uuid)
     for (const table of ['tasks', 'open_tasks'])
       await node.query(`update ${table} set workflow_id = gen_random_uuid() where id = any ($1)`, [nodes])
-    await node.query(
-      `with made as (
-         insert into workflows (id, tenant, name, status, failure_policy, holds_key, created_at, nodes, edges, open)
-         select workflow_id, tenant, 'w', 'RUNNING', 'fail_dependents', false, now(), 1, 0, 1 from open_tasks where id = any ($1)
-       )
-       insert into workflow_nodes (id, workflow_id, position, name, trigger_rule, parents, triggered_at)
-       select id, workflow_id, 0, 'n', 'all_succeeded', 0, now() from open_tasks where id = any ($1)`,
-      [nodes],
-    )
+    await makeWorkflows()
     expect(countsOf(await own.run('cancel', {}))).toEqual(succeeded(9))
     expect(acted.sort()).toEqual(nodes.sort())
   })

@@ -15,7 +15,7 @@ export function bulkTasks(node: TestNode) {
     },
     clear: () =>
       node.query(`truncate tasks, open_tasks, outcomes, dead_letters, dead_letter_counts, failed_attempts, task_events, counters,
-        runs, bulk_operations, idempotency_keys`),
+        runs, bulk_operations, idempotency_keys, workflows, workflow_nodes`),
   }
 }
 
