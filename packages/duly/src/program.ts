@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { CliError } from './cli/cli-error.js'
 import { exitCode, exitCodes } from './cli/exit-codes.js'
-import { explainFailure, type Failure, renderFailure } from './cli/failure.js'
+import { explainFailure, renderFailure } from './cli/failure.js'
 import { refuseRepeats } from './cli/given-once.js'
 import type { Terminal } from './cli/terminal.js'
 import { cluster } from './commands/cluster.js'
@@ -108,13 +108,15 @@ function unquotedHint({ registeredArguments }: Command, text: string): string {
   return "Quote the expression: '0 9 * * 1-5'.\n"
 }
 
-/** Leaves it to `runCli` to tell what is wrong, as JSON. */
-function muteErrors(command: Command): void {
-  command.configureOutput({ outputError: () => {} }).showHelpAfterError(false)
-  for (const child of command.commands) muteErrors(child)
+/** What Commander finds wrong is one line of JSON, as every other error is then. */
+function tellAsJson(command: Command, terminal: Terminal): void {
+  const outputError = (text: string): void => {
+    const remedy = unquotedHint(command, text).trimEnd() || undefined
+    terminal.err(renderFailure({ exit: 'usage', message: text.replace(/^error: /, '').trimEnd(), remedy }, true))
+  }
+  command.configureOutput({ outputError }).showHelpAfterError(false)
+  for (const child of command.commands) tellAsJson(child, terminal)
 }
-
-const usageOf = ({ message }: CommanderError): Failure => ({ exit: 'usage', message: message.replace(/^error: /, '') })
 
 /**
  * `duly help task submit`, as `duly task submit --help`: Commander itself looks at the first word only.
@@ -148,7 +150,7 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
     const words = asksHelp ? args.slice(1).filter((word) => !word.startsWith('-')) : args
     const server = SERVER_COMMANDS.includes(words[0] ?? '') ? await import('@duly/server') : undefined
     const program = buildProgram({ terminal, setExit }, server)
-    if (asJson) muteErrors(program)
+    if (asJson) tellAsJson(program, terminal)
     if (asksHelp) showHelpOf(words, program)
     program.hook('preAction', (_, action) => {
       ran = action
@@ -156,11 +158,9 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
     await program.parseAsync([...args], { from: 'user' })
     return code
   } catch (error) {
-    // Help and version come this way too, with 0.
-    if (error instanceof CommanderError && error.exitCode === 0) return exitCode('ok')
-    // Commander has told it already, but for programs.
-    if (error instanceof CommanderError && !asJson) return exitCode('usage')
-    const failure = error instanceof CommanderError ? usageOf(error) : explainFailure(error, ran)
+    // Commander has told it already; help and version come this way too, with 0.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode('ok') : exitCode('usage')
+    const failure = explainFailure(error, ran)
     terminal.err(renderFailure(failure, asJson))
     return exitCode(failure.exit)
   }
