@@ -50,7 +50,7 @@ const retryMs = 2
  */
 export class Promoter {
   readonly #options: PromoterOptions
-  readonly #heap = new TimerHeap(20_000)
+  readonly #heap = new TimerHeap(20_000, (atMs) => this.#outlook.lookFor(atMs))
   readonly #outlook: Outlook
   #rescuedAtMs = Number.NEGATIVE_INFINITY
 

@@ -11,12 +11,15 @@ const instantsPerTask = 8
  */
 export class TimerHeap {
   readonly #limit: number
+  readonly #onForgotten: (atMs: number) => void
   readonly #heap: DueTimer[] = []
   /** The instants of each task in the heap. */
   readonly #instants = new Map<Uuid, readonly number[]>()
 
-  constructor(limit: number) {
+  /** @param onForgotten told of the earliest instant that is held no more, for want of room: who wants it looks at the store before */
+  constructor(limit: number, onForgotten: (atMs: number) => void) {
     this.#limit = limit
+    this.#onForgotten = onForgotten
   }
 
   get size(): number {
@@ -28,15 +31,24 @@ export class TimerHeap {
     return this.#heap[0]?.wakeAtMs ?? Number.POSITIVE_INFINITY
   }
 
-  /** True when it is now the earliest. A timer that does not fit, or is held already, is left to the next look at the store. */
+  /** True when it is now the earliest, and was not held already. */
   add(timer: DueTimer): boolean {
     const known = this.#instants.get(timer.id) ?? []
-    if (known.includes(timer.wakeAtMs) || known.length >= instantsPerTask) return false
-    if (this.#heap.length >= this.#limit) return false
-    this.#instants.set(timer.id, [...known, timer.wakeAtMs])
+    if (known.includes(timer.wakeAtMs)) return false
+    if (known.length >= instantsPerTask && !this.#yields(timer, Math.max(...known))) return false
+    if (this.#heap.length >= this.#limit) this.#thin()
+    this.#instants.set(timer.id, [...(this.#instants.get(timer.id) ?? []), timer.wakeAtMs])
     this.#heap.push(timer)
     this.#up(this.#heap.length - 1)
     return this.#heap[0] === timer
+  }
+
+  /** Of too many instants of one task the latest is forgotten. True when that makes room for this one. */
+  #yields({ id, wakeAtMs }: DueTimer, latestMs: number): boolean {
+    this.#onForgotten(Math.max(wakeAtMs, latestMs))
+    if (wakeAtMs > latestMs) return false
+    this.#remove(this.#heap.findIndex((each) => each.id === id && each.wakeAtMs === latestMs))
+    return true
   }
 
   /** Removes and returns up to `limit` timers that are due at `nowMs`, earliest first, each task once. */
@@ -49,15 +61,28 @@ export class TimerHeap {
     return [...due.values()]
   }
 
+  /** The earlier half makes room for what may be earlier still. Sorting a half away takes 1 µs for each timer that comes. */
+  #thin(): void {
+    // sorted, it is a heap
+    const sorted = this.#heap.sort((a, b) => a.wakeAtMs - b.wakeAtMs)
+    const forgotten = sorted.splice(Math.ceil(sorted.length / 2))
+    for (const timer of forgotten) this.#forget(timer)
+    if (forgotten[0]) this.#onForgotten(forgotten[0].wakeAtMs)
+  }
+
   #pop(): DueTimer {
     const first = this.#heap[0] as DueTimer
-    const last = this.#heap.pop() as DueTimer
-    this.#forget(first)
-    if (this.#heap.length > 0) {
-      this.#heap[0] = last
-      this.#down()
-    }
+    this.#remove(0)
     return first
+  }
+
+  #remove(at: number): void {
+    this.#forget(this.#heap[at] as DueTimer)
+    const last = this.#heap.pop() as DueTimer
+    if (at === this.#heap.length) return
+    this.#heap[at] = last
+    this.#up(at)
+    this.#down(at)
   }
 
   #forget({ id, wakeAtMs }: DueTimer): void {
@@ -75,8 +100,8 @@ export class TimerHeap {
     }
   }
 
-  #down(): void {
-    for (let at = 0; ; ) {
+  #down(from: number): void {
+    for (let at = from; ; ) {
       const left = 2 * at + 1
       const right = left + 1
       const child = right < this.#heap.length && this.#isEarlier(right, left) ? right : left
