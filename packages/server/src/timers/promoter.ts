@@ -1,6 +1,7 @@
 import type { Clock, Uuid } from '@duly/domain'
 import type { Reservation } from '../dispatch/reservation.js'
 import type { EndedTask } from '../model.js'
+import { faultKind } from '../store/faults.js'
 import {
   type DueTimer,
   type Promoted,
@@ -26,6 +27,8 @@ export interface PromoterOptions {
   readonly expireNodes: (ids: readonly Uuid[]) => Promise<readonly EndedTask[]>
   /** How late tasks were promoted, ms. */
   readonly onLate: (latenessMs: readonly number[]) => void
+  /** The store refuses to act on this one's row. */
+  readonly onRefused: (timer: DueTimer, error: unknown) => void
 }
 
 /** The store is asked for the timers of this much ahead; nearer ones are told of by whoever sets them. */
@@ -81,7 +84,7 @@ export class Promoter {
     }
     await this.#rescue(led)
     const due = this.#heap.takeDue(this.#options.storeNowMs(), batchLimit)
-    if (due.length > 0) await this.#act(due, led)
+    if (due.length > 0) await this.#actApart(due, led)
     return this.#pauseMs(led)
   }
 
@@ -101,6 +104,19 @@ export class Promoter {
     // as many as were asked for: there are more
     if (late.length < partitionLimit) this.#rescuedAtMs = clock.monotonicMs()
     for (const timer of late) this.#heap.add(timer)
+  }
+
+  /** One whose row the store refuses spoils the statement: halves are tried until it stands alone. It keeps no other waiting. */
+  async #actApart(timers: readonly DueTimer[], led: ReadonlyMap<number, number>): Promise<void> {
+    try {
+      await this.#act(timers, led)
+    } catch (error) {
+      if (faultKind(error) !== 'data') throw error
+      const [only] = timers
+      if (timers.length === 1 && only) return this.#options.onRefused(only, error)
+      const middle = timers.length >> 1
+      for (const half of [timers.slice(0, middle), timers.slice(middle)]) await this.#actApart(half, led)
+    }
   }
 
   async #act(timers: readonly DueTimer[], led: ReadonlyMap<number, number>): Promise<void> {

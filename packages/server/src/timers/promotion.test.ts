@@ -173,4 +173,17 @@ describe('timers', () => {
     expect(row?.most).toBe(1)
     await other.stop()
   })
+
+  it('are promoted beside one whose row the store refuses', async () => {
+    const queue = newQueue()
+    const [bad, ...good] = await node.api.submitBatch(Array.from({ length: 40 }, () => ({ queue, delay_seconds: 1 })))
+    // nothing above it is a number of that column
+    await sql('update open_tasks set lane_version = 2147483647 where id = $1', [decodeId('task', bad?.task_id ?? '')])
+    const statusOf = async (status: string) => {
+      const found = await sql('select from open_tasks where queue = $1 and status = $2', [queue, status])
+      return found.length
+    }
+    await until('the promotion of all the others', async () => (await statusOf('PENDING')) === good.length)
+    expect(await statusOf('SCHEDULED')).toBe(1)
+  })
 })

@@ -1,3 +1,4 @@
+import { encodeId } from '@duly/domain'
 import type { Leadership } from '../../coordination/leadership.js'
 import type { Attempts } from '../../dispatch/attempts.js'
 import type { Dispatcher } from '../../dispatch/dispatcher.js'
@@ -31,6 +32,11 @@ export function makeUpkeep(ground: Ground, { observers, dispatcher, attempts, no
     onExpired: observers.cancelled,
     expireNodes: (ids) => nodeEnds.expire(ids),
     onLate: (latenessMs) => metrics.promoted(latenessMs),
+    onRefused: ({ id, queue }, error) =>
+      log.error(
+        { task: encodeId('task', id), queue, err: error },
+        'the store refuses to promote a task; it is tried again',
+      ),
   })
   const watchdog = new Watchdog({
     store: stores.watch,
