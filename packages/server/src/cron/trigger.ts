@@ -1,9 +1,9 @@
-import { DulyError, type IdMinter, partitionOf, type TenantScope, timestampMsOf, type Uuid } from '@duly/domain'
+import { DulyError, type IdMinter, limits, partitionOf, type TenantScope, timestampMsOf, type Uuid } from '@duly/domain'
 import type { Submitted } from '../model.js'
 import { unpackTemplate } from '../store/cron-template.js'
 import type { Connection, Database } from '../store/database.js'
 import { asDulyError, faultKind, isUnknownOutcome, UnsettledOutcome } from '../store/faults.js'
-import type { FiringStore, NewFiring } from '../store/firing-store.js'
+import type { FiringStore, LockedCron, NewFiring } from '../store/firing-store.js'
 import type { IntakeStore, MintedTask, PlacedTask } from '../store/intake-store.js'
 import { taskOf } from './firer.js'
 
@@ -94,7 +94,7 @@ export class Trigger {
       handoff: null,
       cron: { id: cronId, isBlocked: false },
     }
-    const firing = await this.#record(client, { cronId, tenant: locked.tenant, taskId, atMs: Math.ceil(locked.nowMs) })
+    const firing = await this.#record(client, locked, taskId)
     const [placed] = await intake.insert(client, [row], store.slot)
     if (placed === undefined) throw new Error('an inserted task did not come back')
     await store.triggered(client, cronId, taskId)
@@ -102,17 +102,21 @@ export class Trigger {
   }
 
   /** Firings of one definition have different instants: the next free one, to the millisecond. */
-  async #record(
-    client: Connection,
-    { atMs, ...of }: { readonly cronId: Uuid; readonly tenant: string; readonly taskId: Uuid; readonly atMs: number },
-  ): Promise<NewFiring> {
-    for (let fireAtMs = atMs; ; fireAtMs++) {
-      // whole seconds are those of schedules
-      if (fireAtMs % 1_000 === 0) continue
+  async #record(client: Connection, locked: LockedCron, taskId: Uuid): Promise<NewFiring> {
+    const of = { cronId: locked.id, tenant: locked.tenant, taskId }
+    for (let fireAtMs = Math.ceil(locked.nowMs); ; fireAtMs++) {
+      if (isOfSchedule(locked, fireAtMs)) continue
       const firing: NewFiring = { ...of, fireAtMs, outcome: 'triggered' }
       if ((await this.#options.store.record(client, [firing])).length > 0) return firing
     }
   }
+}
+
+/** An instant at which the schedule may fire: one that is taken by hand would be lost to it, as judged before. */
+function isOfSchedule({ everyMs, anchorAtMs }: LockedCron, ms: number): boolean {
+  // expressions know whole seconds only; a row by hand can have an interval that leaves no instant free
+  const [beatMs, fromMs] = everyMs === null ? [1_000, 0] : [Math.max(everyMs, limits.cronEveryMinMs), anchorAtMs]
+  return (ms - Math.round(fromMs)) % beatMs === 0
 }
 
 function readTemplate<T>(read: () => T): T {

@@ -34,7 +34,8 @@ for update skip locked`,
 export const lockOne: Statement = {
   name: 'lock_cron_one',
   text: `
-select c.id, c.tenant, c.task_type as "taskType", c.queue, c.task, c.metadata, c.payload, ${ms('now()', 'nowMs')}
+select c.id, c.tenant, c.task_type as "taskType", c.queue, c.task, c.metadata, c.payload, c.every_ms::float8 as "everyMs",
+  ${ms('c.anchor_at', 'anchorAtMs')}, ${ms('now()', 'nowMs')}
 from cron_tasks c where c.id = $1 and ($2::text is null or c.tenant = $2::text)
 for update`,
 }

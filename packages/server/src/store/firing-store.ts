@@ -33,6 +33,8 @@ export interface LockedCron extends TemplateColumns {
   readonly id: Uuid
   readonly tenant: string
   readonly payload: string
+  readonly everyMs: number | null
+  readonly anchorAtMs: number
   readonly nowMs: number
 }
 

@@ -1,0 +1,48 @@
+import type { Uuid } from '@duly/domain'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createDatabase } from '../../../../tests/support/database.js'
+import { StoreTime } from '../kit/store-time.js'
+import { openTestNode, type TestNode } from '../testing/test-node.js'
+import { type CronNode, definition, openCronNode } from './testing/cron-node.js'
+
+const [second, hour] = [1_000, 3_600_000]
+
+let drop: () => Promise<void>
+let store: TestNode
+let time: StoreTime
+let one: CronNode
+beforeAll(async () => {
+  let url: string
+  ;({ url, drop } = await createDatabase())
+  // it stands still until it is moved
+  time = await StoreTime.install(url, { at: new Date() })
+  store = await openTestNode(url)
+  one = await openCronNode(url, { number: 1 })
+})
+afterAll(async () => {
+  await Promise.all([one.close(), store.close(), time.close()])
+  await drop()
+})
+
+async function moveTo(atMs: number): Promise<void> {
+  const [row] = await store.query<{ nowMs: number }>(`select date_part('epoch', now()) * 1000 as "nowMs"`)
+  await time.move(atMs - Math.round(row?.nowMs ?? 0))
+  await one.clock.sync()
+}
+
+async function firingsOf(id: Uuid): Promise<[fireAtMs: number, outcome: string][]> {
+  const { items } = await one.cron.firings(id, null, { after: null, limit: 50 })
+  return items.map(({ fireAtMs, outcome }): [number, string] => [fireAtMs, outcome]).reverse()
+}
+
+describe('a trigger by hand', () => {
+  test('at the very millisecond of a fire time takes nothing from the schedule', async () => {
+    // between two seconds, as intervals are whose start is not given
+    const fireAtMs = Math.ceil(one.clock.nowMs() / second) * second + 321
+    const { id } = await one.cron.create(definition({ expression: null, everyMs: hour, startsAtMs: fireAtMs }))
+    await moveTo(fireAtMs)
+    for (let n = 0; n < 3; n++) await one.cron.trigger(id, null)
+    await one.drain()
+    expect(await firingsOf(id)).toEqual([[fireAtMs, 'fired'], ...[1, 2, 3].map((ms) => [fireAtMs + ms, 'triggered'])])
+  })
+})
