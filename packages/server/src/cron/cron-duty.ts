@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Uuid } from '@duly/domain'
 import type { FiringStore, Unblocked } from '../store/firing-store.js'
 import type { Fired, Firer } from './firer.js'
@@ -16,6 +17,12 @@ const blockedMs = 1_000
 /** Tasks that are looked at in one such look: some ms of work, however many wait. */
 const blockedLook = 1_000
 const firstId = '00000000-0000-0000-0000-000000000000' as Uuid
+/** What is late by so much was passed over by looks: others hold it, one after the other, or there is more than the fleet can fire. */
+const heldAfterMs = 200
+/** The line for a definition that others hold moves on within some ms for each of them. Who stands still there is not waited for again … */
+const heldWaitMs = 500
+/** … for so long. */
+const heldPauseMs = 10_000
 /** Half a second of work. */
 const batchesPerPass = 10
 /** Ends that this node listens for; beyond that, tasks are unblocked by the look. */
@@ -35,6 +42,8 @@ export class CronDuty {
   #after = firstId
   /** The instant of the store to which this node sleeps. */
   #sleepsUntilMs = Number.POSITIVE_INFINITY
+  /** Before that instant of the store nothing is waited for. */
+  #waitsFromMs = Number.NEGATIVE_INFINITY
 
   constructor(options: CronDutyOptions) {
     this.#options = options
@@ -42,7 +51,7 @@ export class CronDuty {
 
   /** One pass. Answers in how many ms the next one is wanted. */
   async runOnce(): Promise<number> {
-    const { firer, store, batch } = this.#options
+    const { store, batch } = this.#options
     this.#sleepsUntilMs = Number.POSITIVE_INFINITY
     const { nowMs, wakeAtMs, isBlocked } = await store.look()
     if (isBlocked) await this.#unblock()
@@ -56,7 +65,7 @@ export class CronDuty {
       this.#sleepsUntilMs = nowMs + waitMs
       return Math.max(1, waitMs)
     }
-    const found = await this.#fire(firer, batch)
+    const found = await this.#fireAll(nowMs, -waitMs)
     // what is due and was not found is held by others: they fire it
     return found === 0 ? heldMs : found < batch ? 1 : 0
   }
@@ -72,14 +81,31 @@ export class CronDuty {
     if (known.length + tasks.length > 0) onUnblocked([...known, ...tasks])
   }
 
+  /** What falls due while the one that is held is waited for does not stand in that line. */
+  async #fireAll(nowMs: number, lateMs: number): Promise<number> {
+    const held = this.#fireHeld(nowMs, lateMs)
+    // until it is waited for below
+    held.catch(() => {})
+    for (;;) {
+      const found = await this.#fire()
+      if (await Promise.race([held.then(() => true), delay(heldMs, false)])) return found
+    }
+  }
+
   /** Batch after batch while they are full, for a while: what else the duty does waits as long. */
-  async #fire(firer: Firer, batch: number): Promise<number> {
+  async #fire(): Promise<number> {
+    const { firer, batch } = this.#options
     let found = 0
     for (let n = 0; n < batchesPerPass; n++) {
       found = await firer.fire()
       if (found < batch) break
     }
     return found
+  }
+
+  async #fireHeld(nowMs: number, lateMs: number): Promise<void> {
+    if (lateMs < heldAfterMs || nowMs < this.#waitsFromMs) return
+    if (!(await this.#options.firer.fireHeld(heldWaitMs))) this.#waitsFromMs = nowMs + heldPauseMs
   }
 
   /** True when a definition that is due then needs a pass that is not planned yet. */

@@ -1,4 +1,4 @@
-import { type Clock, type IdMinter, partitionOf, timestampMsOf, type Uuid } from '@duly/domain'
+import { type Clock, DulyError, type IdMinter, partitionOf, timestampMsOf, type Uuid } from '@duly/domain'
 import type { EndedTask, NewTask } from '../model.js'
 import type { Connection, Database } from '../store/database.js'
 import { asDulyError, faultKind } from '../store/faults.js'
@@ -34,6 +34,13 @@ export interface FirerOptions {
 export const errorRetryMs = 300_000
 const maxTries = 4
 
+/** Which definitions a transaction is about, locked. */
+interface Look {
+  readonly find: (client: Connection) => Promise<readonly DueCron[]>
+  /** A lock time-out or a deadlock is tried again at once. */
+  readonly isRepeated: boolean
+}
+
 /** What a transaction saw before it failed. */
 interface Seen {
   dues: readonly DueCron[]
@@ -53,13 +60,29 @@ export class Firer {
 
   /** One batch of what is due, oldest first. Answers how many definitions it saw; less than `batch`: that was all. */
   async fire(): Promise<number> {
-    return this.#fire(null)
+    const { store, batch } = this.#options
+    return this.#fire({ find: (client) => store.lockDue(client, batch, null), isRepeated: true })
   }
 
-  async #fire(only: readonly Uuid[] | null): Promise<number> {
+  /**
+   * The one that is due for the longest, in line with whoever holds it, which takes `waitMs` at most: triggers that come one after the
+   * other hold a definition all the time, and `fire` would pass it over for ever. False: its turn did not come.
+   */
+  async fireHeld(waitMs: number): Promise<boolean> {
+    const { store } = this.#options
+    try {
+      await this.#fire({ find: (client) => store.lockNext(client, waitMs), isRepeated: false })
+      return true
+    } catch (error) {
+      if (error instanceof DulyError && faultKind(error.cause) === 'transient') return false
+      throw error
+    }
+  }
+
+  async #fire(look: Look): Promise<number> {
     const seen: Seen = { dues: [] }
     try {
-      const fired = await this.#trying(only, seen)
+      const fired = await this.#trying(look, seen)
       this.#options.onFired(fired)
       return seen.dues.length
     } catch (error) {
@@ -78,18 +101,22 @@ export class Firer {
       await this.#options.store.mark([{ id: only.id, error }], errorRetryMs)
       return this.#options.onFired({ ...nothing, errors: [{ due: only, error }] })
     }
+    const { store, batch } = this.#options
     const middle = dues.length >> 1
-    for (const half of [dues.slice(0, middle), dues.slice(middle)]) await this.#fire(half.map(({ id }) => id))
+    for (const half of [dues.slice(0, middle), dues.slice(middle)]) {
+      const ids = half.map(({ id }) => id)
+      await this.#fire({ find: (client) => store.lockDue(client, batch, ids), isRepeated: true })
+    }
   }
 
-  async #trying(only: readonly Uuid[] | null, seen: Seen): Promise<Fired> {
+  async #trying(look: Look, seen: Seen): Promise<Fired> {
     const { database, clock, intake } = this.#options
     for (let attempt = 1; ; attempt++) {
       const beganMs = clock.monotonicMs()
       let rows: readonly MintedTask[] = []
       try {
         const fired = await database.transaction((client) =>
-          this.#batch(client, only, {
+          this.#batch(client, look, {
             saw: (dues) => {
               seen.dues = dues
             },
@@ -101,7 +128,8 @@ export class Firer {
         return { ...fired, tookMs: clock.monotonicMs() - beganMs }
       } catch (error) {
         const kind = faultKind(error)
-        if (attempt === maxTries || (kind !== 'transient' && kind !== 'missing_day')) throw error
+        const mayRepeat = kind === 'missing_day' || (kind === 'transient' && look.isRepeated)
+        if (attempt === maxTries || !mayRepeat) throw error
         if (kind === 'missing_day') await intake.makeDays(rows.map(({ id }) => timestampMsOf(id)))
       }
     }
@@ -109,11 +137,11 @@ export class Firer {
 
   async #batch(
     client: Connection,
-    only: readonly Uuid[] | null,
+    look: Look,
     tell: { readonly saw: (dues: readonly DueCron[]) => void; readonly makes: (rows: readonly MintedTask[]) => void },
   ): Promise<Fired> {
-    const { store, intake, batch } = this.#options
-    const dues = await store.lockDue(client, batch, only)
+    const { store, intake } = this.#options
+    const dues = await look.find(client)
     tell.saw(dues)
     if (dues.length === 0) return nothing
     const { judged, unjudged } = judgeAll(dues)

@@ -35,6 +35,19 @@ async function firingsOf(id: Uuid): Promise<[fireAtMs: number, outcome: string][
   return items.map(({ fireAtMs, outcome }): [number, string] => [fireAtMs, outcome]).reverse()
 }
 
+/** Holds a definition for a while, as a trigger by hand does. */
+async function hold(id: Uuid, ms: number): Promise<void> {
+  const client = await store.admin.connect()
+  try {
+    await client.query('begin')
+    await client.query('select from cron_tasks where id = $1 for update', [id])
+    await client.query('select pg_sleep($1)', [ms / 1_000])
+    await client.query('commit')
+  } finally {
+    client.release()
+  }
+}
+
 describe('a trigger by hand', () => {
   test('at the very millisecond of a fire time takes nothing from the schedule', async () => {
     // between two seconds, as intervals are whose start is not given
@@ -45,4 +58,34 @@ describe('a trigger by hand', () => {
     await one.drain()
     expect(await firingsOf(id)).toEqual([[fireAtMs, 'fired'], ...[1, 2, 3].map((ms) => [fireAtMs + ms, 'triggered'])])
   })
+
+  test('and the next and the next, which hold a definition all the time, do not keep it from firing', async () => {
+    const { id, nextFireAtMs } = await one.cron.create(definition())
+    await moveTo((nextFireAtMs ?? 0) + second)
+    let isOver = false
+    const holders = [1, 2, 3].map(async () => {
+      while (!isOver) await hold(id, 40)
+    })
+    for (let pass = 0; pass < 8 && !isOver; pass++) {
+      await one.duty.runOnce()
+      isOver = (await firingsOf(id)).length > 0
+    }
+    isOver = true
+    await Promise.all(holders)
+    expect(await firingsOf(id)).toEqual([[nextFireAtMs, 'fired']])
+  })
+})
+
+test('a definition that is held for long keeps no other from firing, and fires itself when it is let go', async () => {
+  const [held, other] = [await one.cron.create(definition()), await one.cron.create(definition())]
+  await moveTo((held.nextFireAtMs ?? 0) + second)
+  const client = await store.admin.connect()
+  await client.query('begin')
+  await client.query('select from cron_tasks where id = $1 for update', [held.id])
+  await one.duty.runOnce()
+  expect([await firingsOf(held.id), (await firingsOf(other.id)).length]).toEqual([[], 1])
+  await client.query('commit')
+  client.release()
+  await one.duty.runOnce()
+  expect(await firingsOf(held.id)).toEqual([[held.nextFireAtMs, 'fired']])
 })

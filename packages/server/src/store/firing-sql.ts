@@ -13,21 +13,36 @@ select ${ms('now()', 'nowMs')},
     as "isBlocked"`,
 }
 
+const selectDue = `
+select c.id, c.tenant, c.name, c.expression, c.every_ms::float8 as "everyMs", ${ms('c.anchor_at', 'anchorAtMs')}, c.timezone,
+  c.overlap, c.misfire, c.grace_ms::float8 as "graceMs", ${ms('c.starts_at', 'startsAtMs')}, ${ms('c.ends_at', 'endsAtMs')},
+  c.jitter_ms::float8 as "jitterMs", ${ms('c.next_fire_at', 'nextFireAtMs')}, ${ms('c.wake_at', 'wakeAtMs')}, c.error,
+  c.task_type as "taskType", c.queue, c.task, c.metadata, octet_length(c.payload) as "payloadBytes", ${ms('now()', 'nowMs')}
+from cron_tasks c
+where c.enabled and c.wake_at is not null and c.wake_at <= now()`
+
 /**
  * Definitions that are due, oldest first, locked to the end of the transaction. Rows that others hold are skipped: they fire them.
  * $2: only these, to find the one that spoils a batch.
  */
 export const lockDue: Statement = {
   name: 'lock_cron_due',
-  text: `
-select c.id, c.tenant, c.name, c.expression, c.every_ms::float8 as "everyMs", ${ms('c.anchor_at', 'anchorAtMs')}, c.timezone,
-  c.overlap, c.misfire, c.grace_ms::float8 as "graceMs", ${ms('c.starts_at', 'startsAtMs')}, ${ms('c.ends_at', 'endsAtMs')},
-  c.jitter_ms::float8 as "jitterMs", ${ms('c.next_fire_at', 'nextFireAtMs')}, ${ms('c.wake_at', 'wakeAtMs')}, c.error,
-  c.task_type as "taskType", c.queue, c.task, c.metadata, octet_length(c.payload) as "payloadBytes", ${ms('now()', 'nowMs')}
-from cron_tasks c
-where c.enabled and c.wake_at is not null and c.wake_at <= now() and ($2::uuid[] is null or c.id = any ($2::uuid[]))
+  text: `${selectDue} and ($2::uuid[] is null or c.id = any ($2::uuid[]))
 order by c.wake_at limit $1
 for update skip locked`,
+}
+
+/** The first that is due, also if others hold it: in line with them. None if they fired it meanwhile. */
+export const lockNext: Statement = {
+  name: 'lock_cron_next',
+  text: `${selectDue}
+order by c.wake_at limit 1
+for update`,
+}
+
+export const waitAtMost: Statement = {
+  name: 'wait_for_cron',
+  text: `select set_config('lock_timeout', $1, true)`,
 }
 
 /** One definition for a firing by hand. */

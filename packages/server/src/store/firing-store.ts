@@ -128,6 +128,12 @@ export class FiringStore {
     return due.map(whole)
   }
 
+  /** The first that is due, in line with whoever holds it; rejects with a lock time-out after so many ms. */
+  async lockNext(client: Connection, waitMs: number): Promise<DueCron[]> {
+    await rows(client, sql.waitAtMost, [String(waitMs)])
+    return (await rows<DueCron>(client, sql.lockNext, [])).map(whole)
+  }
+
   async lockOne(client: Connection, id: Uuid, tenant: string | null): Promise<LockedCron | null> {
     const [row] = await rows<LockedCron>(client, sql.lockOne, [id, tenant])
     return row ?? null

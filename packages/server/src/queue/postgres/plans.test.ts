@@ -199,6 +199,7 @@ async function prepareCron({ firings }: Stores, database: Database, task: Uuid):
     await client.query('begin')
     await client.query('update open_tasks set cron_id = $1 where id = $2', [id, task])
     await firings.lockDue(client, 10, null)
+    await firings.lockNext(client, 1_000)
     await firings.lockOne(client, id, null)
     await firings.payloads(client, [id])
     await firings.busy(client, [id])
