@@ -120,7 +120,7 @@ export const PutCronTask = closed(
 )
 export type PutCronTaskBody = Static<typeof PutCronTask>
 
-/** At least one field; what is absent stays. A new schedule begins now. */
+/** At least one field; what is absent stays. A new expression, interval, time zone or start begins now; what comes next stays otherwise. */
 export const EditCronTask = closed(
   {
     ...schedule,

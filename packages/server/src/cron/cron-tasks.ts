@@ -1,4 +1,4 @@
-import { DulyError, type IdMinter, partitionOfKey, type TenantScope, type Uuid } from '@duly/domain'
+import { DulyError, type IdMinter, jitterOf, partitionOfKey, type TenantScope, type Uuid } from '@duly/domain'
 import type {
   CronDefinition,
   CronEdit,
@@ -18,8 +18,8 @@ import type {
 } from '../model.js'
 import type { CronStore, ScheduledDefinition, StoredCron, StoredSummary } from '../store/cron-store.js'
 import { importCrontab } from './crontab-import.js'
-import { isSameDefinition, isSameSchedule } from './sameness.js'
-import { anchorOf, fireTimesFrom, nextAfter, wakeAt } from './schedule.js'
+import { isSameCourse, isSameDefinition } from './sameness.js'
+import { anchorOf, fireTimesFrom, goesOn, nextAfter, wakeAt } from './schedule.js'
 import type { Trigger } from './trigger.js'
 import { describe } from './words.js'
 
@@ -163,13 +163,14 @@ export class CronTasks {
   /** False: somebody else changed it meanwhile. */
   async #replace(stored: StoredCron, definition: CronDefinition, boundTo: TenantScope): Promise<boolean> {
     const { store, ensureNames } = this.#options
-    const isNewSchedule = !isSameSchedule(stored, definition)
-    const scheduled = isNewSchedule
-      ? this.#scheduled(stored.id, definition)
-      : { ...definition, id: stored.id, anchorAtMs: stored.anchorAtMs, nextFireAtMs: null, wakeAtMs: null }
+    const { id, version } = stored
+    if (definition.endsAtMs !== stored.endsAtMs) this.#checkEnd(definition)
+    const keepsNext = isSameCourse(stored, definition) && goesOn(stored, definition)
+    const scheduled = keepsNext ? carriedOn(stored, definition) : this.#scheduled(id, definition, stored)
     await ensureNames({ ...definition.template, boundTo })
-    if (!(await store.replace(scheduled, { version: stored.version, isNewSchedule }))) return false
-    this.#tell(isNewSchedule ? scheduled : { ...scheduled, wakeAtMs: stored.nextFireAtMs })
+    const shiftMs = jitterOf(id, definition.jitterMs)
+    if (!(await store.replace(scheduled, { version, keepsNext, shiftMs }))) return false
+    this.#tell(scheduled)
     return true
   }
 
@@ -177,20 +178,27 @@ export class CronTasks {
     if (enabled && wakeAtMs !== null) this.#options.onScheduled(wakeAtMs)
   }
 
-  /** The definition with its first fire time from now on. */
-  #scheduled(id: Uuid, definition: CronDefinition): ScheduledDefinition {
+  /** The definition with its first fire time from now on. `before`: what it replaces, whose beat it keeps on the same course. */
+  #scheduled(id: Uuid, definition: CronDefinition, before: StoredCron | null = null): ScheduledDefinition {
+    const nowMs = this.#checkEnd(definition)
+    const { endsAtMs, jitterMs } = definition
+    const keepsBeat = before !== null && isSameCourse(before, definition)
+    const anchorAtMs = keepsBeat ? before.anchorAtMs : anchorOf(definition, nowMs)
+    const nextFireAtMs = nextAfter({ ...definition, anchorAtMs }, nowMs)
+    if (nextFireAtMs === null) throw nothingComes(endsAtMs)
+    const { expiresAtMs } = definition.template
+    if (expiresAtMs !== null && expiresAtMs <= nextFireAtMs) throw impossible('expires_at', allExpired)
+    return { ...definition, id, anchorAtMs, nextFireAtMs, wakeAtMs: wakeAt(id, jitterMs, nextFireAtMs) }
+  }
+
+  /** Answers the present instant. */
+  #checkEnd({ startsAtMs, endsAtMs }: CronDefinition): number {
     const nowMs = Math.floor(this.#options.storeNowMs())
-    const { startsAtMs, endsAtMs, jitterMs } = definition
     if (endsAtMs !== null && endsAtMs <= nowMs) throw impossible('ends_at', 'is past')
     if (endsAtMs !== null && startsAtMs !== null && endsAtMs < startsAtMs) {
       throw impossible('ends_at', 'is before starts_at')
     }
-    const anchorAtMs = anchorOf(definition, nowMs)
-    const nextFireAtMs = nextAfter({ ...definition, anchorAtMs }, nowMs)
-    if (nextFireAtMs === null) throw impossible(endsAtMs === null ? 'cron_expression' : 'ends_at', nothingComes)
-    const { expiresAtMs } = definition.template
-    if (expiresAtMs !== null && expiresAtMs <= nextFireAtMs) throw impossible('expires_at', allExpired)
-    return { ...definition, id, anchorAtMs, nextFireAtMs, wakeAtMs: wakeAt(id, jitterMs, nextFireAtMs) }
+    return nowMs
   }
 
   async #stored(id: Uuid, tenant: TenantScope): Promise<StoredCron> {
@@ -203,6 +211,12 @@ export class CronTasks {
     const { minter, partitions } = this.#options
     return minter.mint(partitionOfKey(tenant, name, partitions))
   }
+}
+
+/** The definition where the one stands that it replaces. */
+function carriedOn(stored: StoredCron, definition: CronDefinition): ScheduledDefinition {
+  const { id, anchorAtMs, nextFireAtMs } = stored
+  return { ...definition, id, anchorAtMs, nextFireAtMs, wakeAtMs: wakeAt(id, definition.jitterMs, nextFireAtMs) }
 }
 
 /** The definition with what the edit changes. */
@@ -229,7 +243,12 @@ function onlyIfTaken(error: unknown): null {
 }
 
 const allExpired = 'is not after its first fire time: every task of it would be cancelled at once'
-const nothingComes = 'is before any fire time that would come: nothing would ever fire'
+
+function nothingComes(endsAtMs: number | null): DulyError {
+  if (endsAtMs !== null)
+    return impossible('ends_at', 'is before any fire time that would come: nothing would ever fire')
+  return impossible('cron_expression', 'comes to no fire time: what matches falls into gaps of its clocks, or is over')
+}
 
 function impossible(path: string, message: string): DulyError {
   return new DulyError('unprocessable', `${path} ${message}.`, { errors: [{ path, message }] })

@@ -17,6 +17,8 @@ export interface StoredTiming extends CronTiming {
   readonly endsAtMs: number | null
 }
 
+type NextAndEnd = Pick<StoredTiming, 'endsAtMs'> & { readonly nextFireAtMs: number | null }
+
 /** What is judged of a definition whose time has come. */
 export interface Judgeable extends StoredTiming {
   readonly id: Uuid
@@ -43,6 +45,15 @@ export function anchorOf({ startsAtMs }: { readonly startsAtMs: number | null },
 /** The first fire time after an instant, within the bounds; null: nothing comes any more. */
 export function nextAfter(timing: StoredTiming, afterMs: number): number | null {
   return firstFireAt(compile(timing), timing, afterMs + 1)
+}
+
+/**
+ * Whether a definition whose times stay what they are goes on from its next one, and needs no other: that one is before its new end, or
+ * it has ended and still has.
+ */
+export function goesOn({ nextFireAtMs, endsAtMs }: NextAndEnd, changed: Pick<StoredTiming, 'endsAtMs'>): boolean {
+  if (nextFireAtMs === null) return changed.endsAtMs === endsAtMs
+  return changed.endsAtMs === null || nextFireAtMs <= changed.endsAtMs
 }
 
 /** The next fire times, `firstMs` among them if it is one. */

@@ -37,9 +37,12 @@ from counted
 returning id`,
 }
 
+/** What comes next, as far as the new end lets it. */
+const keptNext = 'case when c.next_fire_at <= coalesce($12::timestamptz, c.next_fire_at) then c.next_fire_at end'
+
 /**
- * The definition as a whole, if it is still of version $22. $23: its schedule is a new one, so that what comes next is, too; else a
- * firing that came meanwhile keeps what it set.
+ * The definition as a whole, if it is still of version $22. $23: it keeps what comes next, which a firing may have set meanwhile, up to
+ * its end, and is moved by its jitter of $24 ms; else both are the given ones.
  */
 export const replace: Statement = {
   name: 'replace_cron_task',
@@ -48,8 +51,8 @@ update cron_tasks c
 set version = c.version + 1, expression = $4, every_ms = $5, anchor_at = $6::timestamptz, timezone = $7, overlap = $8,
   misfire = $9, grace_ms = $10, starts_at = $11::timestamptz, ends_at = $12::timestamptz,
   jitter_ms = $13, enabled = $14,
-  next_fire_at = case when $23::boolean then $15::timestamptz else c.next_fire_at end,
-  wake_at = case when $23::boolean then $16::timestamptz when c.error is not null then c.next_fire_at else c.wake_at end,
+  next_fire_at = case when $23::boolean then ${keptNext} else $15::timestamptz end,
+  wake_at = case when $23::boolean then ${keptNext} + $24::bigint * interval '1 millisecond' else $16::timestamptz end,
   error = null, task_type = $17, queue = $18, task = $19, payload = $20, metadata = $21, updated_at = now()
 where c.id = $1 and c.tenant = $2 and c.name = $3 and c.version = $22::integer
 returning c.id`,

@@ -46,6 +46,15 @@ export interface ScheduledDefinition extends CronDefinition {
   readonly wakeAtMs: number | null
 }
 
+export interface Replacing {
+  /** The one that was looked at. */
+  readonly version: number
+  /** What comes next stays what the row says, within the end; else it is the given one. */
+  readonly keepsNext: boolean
+  /** By how much its jitter moves it. */
+  readonly shiftMs: number
+}
+
 type SummaryRow = CronRow & TemplateColumns & { readonly overlap: OverlapPolicy; readonly misfire: MisfirePolicy }
 
 /** A page looks at so many definitions. */
@@ -72,12 +81,9 @@ export class CronStore {
     return rows.length > 0
   }
 
-  /** False: the definition is not of that version any more. `isNewSchedule`: its next fire time is the given one. */
-  async replace(
-    definition: ScheduledDefinition,
-    { version, isNewSchedule }: { readonly version: number; readonly isNewSchedule: boolean },
-  ): Promise<boolean> {
-    const values = [...valuesOf(definition), version, isNewSchedule]
+  /** False: the definition is not of that version any more. */
+  async replace(definition: ScheduledDefinition, { version, keepsNext, shiftMs }: Replacing): Promise<boolean> {
+    const values = [...valuesOf(definition), version, keepsNext, shiftMs]
     return (await this.#database.query(sql.replace, values)).length > 0
   }
 
