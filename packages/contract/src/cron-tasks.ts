@@ -62,7 +62,11 @@ const rules = {
     }),
   ),
   misfire_grace_seconds: Type.Optional(
-    Type.Number({ ...grace, description: 'How late a fire time may be and is not missed yet. Default 60.' }),
+    Type.Number({
+      ...grace,
+      description:
+        'How late a fire time may be and is not missed yet. Default 60. Each comes some milliseconds late: with `skip` and next to no grace all are missed.',
+    }),
   ),
   starts_at: Type.Optional(
     nullable<string>('string', { format: 'date-time', description: 'Nothing fires before this instant.' }),
