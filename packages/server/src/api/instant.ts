@@ -28,7 +28,10 @@ function daysIn(year: number, month: number): number {
   return [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
-/** An instant as the API answers it: UTC with milliseconds. */
+/**
+ * An instant as the API answers it: UTC with milliseconds. What no request can set and a hand in the store can, such as `infinity`, is
+ * shown as the nearest that there is: one such row must not fail a page of others.
+ */
 export function formatInstant(ms: number): string {
-  return new Date(ms).toISOString()
+  return new Date(Math.min(Math.max(ms, limits.instantMinMs), limits.instantMaxMs)).toISOString()
 }

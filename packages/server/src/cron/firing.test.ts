@@ -209,6 +209,8 @@ describe('a definition that cannot be evaluated', () => {
     'a zone that is not known any more': `update cron_tasks set timezone = 'Mars/Olympus' where id = $1`,
     'a template that is no JSON': `update cron_tasks set task = '{' where id = $1`,
     'a template with a field that no task has': `update cron_tasks set task = replace(task, '"timeoutMs":60000', '"timeoutMs":0') where id = $1`,
+    'metadata that is no JSON': `update cron_tasks set metadata = '{' where id = $1`,
+    'a payload that is no JSON': `update cron_tasks set payload = 'x' where id = $1`,
     'a queue that the store refuses': `alter table open_tasks add constraint poison check (queue <> 'poison')`,
   }
 

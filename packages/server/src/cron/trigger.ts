@@ -1,6 +1,6 @@
 import { DulyError, type IdMinter, limits, partitionOf, type TenantScope, timestampMsOf, type Uuid } from '@duly/domain'
 import type { Submitted } from '../model.js'
-import { unpackTemplate } from '../store/cron-template.js'
+import { checkedPayload, unpackTemplate } from '../store/cron-template.js'
 import type { Connection, Database } from '../store/database.js'
 import { asDulyError, faultKind, isUnknownOutcome, UnsettledOutcome } from '../store/faults.js'
 import type { FiringStore, LockedCron, NewFiring } from '../store/firing-store.js'
@@ -85,7 +85,7 @@ export class Trigger {
     const { store, intake } = this.#options
     const locked = await store.lockOne(client, cronId, tenant)
     if (locked === null) return null
-    const template = { ...readTemplate(() => unpackTemplate(locked)), payload: locked.payload }
+    const template = readTemplate(() => ({ ...unpackTemplate(locked), payload: checkedPayload(locked.payload) }))
     const task = taskOf(locked.tenant, template, null)
     const row = {
       id: taskId,

@@ -8,7 +8,7 @@ import {
 } from '@duly/domain'
 import type { CronDefinition, CronFilters, CronTemplate, FiringRecord, Page, PageRequest } from '../model.js'
 import * as sql from './cron-sql.js'
-import { packTemplate, type TemplateColumns, unpackTemplate } from './cron-template.js'
+import { checkedPayload, packTemplate, type TemplateColumns, unpackTemplate } from './cron-template.js'
 import type { Database } from './database.js'
 
 /** What a definition's row says, but for its template. */
@@ -133,17 +133,25 @@ function summary(row: SummaryRow): StoredSummary {
 
 function stored({ payload, ...row }: SummaryRow & { readonly payload: string }): StoredCron {
   const { template, ...rest } = summary(row)
-  return { ...rest, template: { ...template, payload } }
+  return { ...rest, template: { ...template, payload: shownPayload(payload) } }
+}
+
+function shownPayload(text: string): string {
+  try {
+    return checkedPayload(text)
+  } catch {
+    return 'null'
+  }
 }
 
 function shownTemplate(columns: TemplateColumns): Omit<CronTemplate, 'payload'> {
   try {
     return unpackTemplate(columns)
   } catch {
-    const { taskType, queue, metadata } = columns
+    const { taskType, queue } = columns
     const none = { expiresAtMs: null, resultTtlMs: null, concurrencyKey: null }
     const retry = { maxRetries: 0, backoff: 'fixed', jitter: 'none', retryDelayMs: 0, retryMaxDelayMs: 0 } as const
-    return { taskType, queue, metadata, priority: 2, tags: [], timeoutMs: 1, ...none, ...retry }
+    return { taskType, queue, metadata: null, priority: 2, tags: [], timeoutMs: 1, ...none, ...retry }
   }
 }
 

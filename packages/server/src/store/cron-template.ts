@@ -36,7 +36,26 @@ export function packTemplate(template: CronTemplate): string {
  */
 export function unpackTemplate(columns: TemplateColumns): Omit<CronTemplate, 'payload'> {
   const { taskType, queue, metadata } = columns
+  if (!isJsonObject(metadata ?? '{}')) throw new Error("the template's metadata is none that a task can have")
   return { taskType, queue, metadata, ...checked(JSON.parse(columns.task) as Partial<Record<keyof Packed, unknown>>) }
+}
+
+function isJsonObject(text: string): boolean {
+  const value: unknown = JSON.parse(text)
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/**
+ * The text of a payload as its row has it: it is passed on as it stands, and a broken one would break the answer that it is part of.
+ * @throws Error that says so
+ */
+export function checkedPayload(text: string): string {
+  try {
+    JSON.parse(text)
+    return text
+  } catch (error) {
+    throw new Error("the template's payload is no JSON", { cause: error })
+  }
 }
 
 function checked(fields: Partial<Record<keyof Packed, unknown>>): Packed {

@@ -1,6 +1,6 @@
 import type { MisfirePolicy, OverlapPolicy, Priority, Uuid } from '@duly/domain'
 import type { EndedTask } from '../model.js'
-import type { TemplateColumns } from './cron-template.js'
+import { checkedPayload, type TemplateColumns } from './cron-template.js'
 import type { Connection, Database, Row, Statement } from './database.js'
 import * as sql from './firing-sql.js'
 import { instantArray, int4Array, textArray, uuidArray } from './params.js'
@@ -141,7 +141,7 @@ export class FiringStore {
 
   async payloads(client: Connection, ids: readonly Uuid[]): Promise<ReadonlyMap<Uuid, string>> {
     const found = await rows<{ id: Uuid; payload: string }>(client, sql.payloads, [uuidArray(ids)])
-    return new Map(found.map(({ id, payload }) => [id, payload]))
+    return new Map(found.map(({ id, payload }) => [id, checkedPayload(payload)]))
   }
 
   async busy(client: Connection, ids: readonly Uuid[]): Promise<ReadonlySet<Uuid>> {
