@@ -89,3 +89,28 @@ it('a renewal is one write, to the row of the node: none to the partitions', asy
   expect(now?.at.getTime()).toBeGreaterThan(seen?.at.getTime() ?? Number.NaN)
   await bench.close()
 })
+
+it.each([
+  ['the leaders are taken off', 'update partitions set leader = null where partition < 20'],
+  ['the epochs are others with the same sum', 'update partitions set epoch = epoch + 1 - 2 * (partition % 2)'],
+  ['rows are gone', 'delete from partitions where partition >= 40'],
+])('that %s by hand is found within half a minute', async (_, change) => {
+  const bench = await makeStoreBench()
+  const id = randomUUID()
+  await new NodeStore(bench.database).join(id, ['scheduler'], 'test')
+  const clock = new ManualClock()
+  const leadership = new RowLeadership({
+    ...{ node: id, partitions, store: bench.stores.leaders, clock },
+    renew: () => bench.stores.watch.mark(id),
+    onGained: () => {},
+    onFreed: () => {},
+  })
+  for (let round = 0; round < 3; round++) await leadership.runOnce()
+  await bench.sql(change)
+  await clock.advance(30_000)
+  for (let round = 0; round < 3; round++) await leadership.runOnce()
+  const seats = await bench.stores.leaders.read()
+  expect(seats.map(({ leader }) => leader)).toEqual(Array(partitions).fill(id))
+  expect(leadership.led()).toEqual(new Map(seats.map(({ partition, epoch }) => [partition, epoch])))
+  await bench.close()
+})

@@ -24,6 +24,8 @@ export interface RowLeadershipOptions extends LeadershipListener {
 
 /** So many passes an even spread takes at most after one node came: what moves is looked for anew by its next leader. */
 const calmPasses = 16
+/** The table is read as often though nothing tells of a change: a hand in the store makes some that raise no epoch. */
+const rereadMs = 30_000
 
 /** Leaders by the rows of PostgreSQL: a node lives by its row in `nodes`, a partition says in `partitions` whose it is. */
 export class RowLeadership implements Leadership {
@@ -32,7 +34,7 @@ export class RowLeadership implements Leadership {
   #renewedAtMs = Number.NEGATIVE_INFINITY
   /** What the last plan was made from: while it is the same, there is nothing to do. */
   #plannedFor = ''
-  #isFilled = false
+  #readAtMs = Number.NEGATIVE_INFINITY
   #isResigned = false
 
   constructor(options: RowLeadershipOptions) {
@@ -45,14 +47,15 @@ export class RowLeadership implements Leadership {
   }
 
   async runOnce(): Promise<void> {
-    const { store, partitions } = this.#options
+    const { store, partitions, clock } = this.#options
     if (this.#isResigned) return
-    if (!this.#isFilled) await store.fill(partitions)
-    this.#isFilled = true
     const { schedulers, version } = await this.#renew()
     const plannedFor = `${version} ${schedulers.join(' ')}`
-    if (plannedFor === this.#plannedFor) return
-    if (!(await this.#spread(schedulers))) this.#plannedFor = plannedFor
+    const nowMs = clock.monotonicMs()
+    if (plannedFor === this.#plannedFor && nowMs - this.#readAtMs < rereadMs) return
+    await store.fill(partitions)
+    this.#plannedFor = (await this.#spread(schedulers)) ? '' : plannedFor
+    this.#readAtMs = nowMs
   }
 
   async resign(): Promise<void> {
