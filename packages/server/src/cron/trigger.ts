@@ -1,4 +1,5 @@
 import { DulyError, type IdMinter, limits, partitionOf, type TenantScope, timestampMsOf, type Uuid } from '@duly/domain'
+import { Turns } from '../base/turns.js'
 import type { Submitted } from '../model.js'
 import { checkedPayload, unpackTemplate } from '../store/cron-template.js'
 import type { Connection, Database } from '../store/database.js'
@@ -12,6 +13,8 @@ export interface TriggerOptions {
   readonly store: FiringStore
   readonly intake: IntakeStore
   readonly minter: IdMinter
+  /** Triggers that are under way at a time: those of one definition wait for each other, and a connection would wait with each. */
+  readonly atOnce: number
   readonly onTriggered: (row: MintedTask, placed: PlacedTask, firing: NewFiring) => void
 }
 
@@ -22,20 +25,27 @@ interface Triggered {
 }
 
 const maxTries = 4
+const mostWaiting = 1_000
 
 /** A task of a definition now, by hand: recorded as a firing, while its schedule stays as it is. */
 export class Trigger {
   readonly #options: TriggerOptions
+  readonly #turns: Turns
 
   constructor(options: TriggerOptions) {
     this.#options = options
+    this.#turns = new Turns({ width: options.atOnce, mostWaiting })
   }
 
   /**
    * Null: there is no such definition.
    * @throws DulyError `commit_unknown`, `store_unavailable`, `unprocessable` (its template is spoilt)
    */
-  async fire(cronId: Uuid, tenant: TenantScope): Promise<Submitted | null> {
+  fire(cronId: Uuid, tenant: TenantScope): Promise<Submitted | null> {
+    return this.#turns.run(() => this.#fireNow(cronId, tenant))
+  }
+
+  async #fireNow(cronId: Uuid, tenant: TenantScope): Promise<Submitted | null> {
     const { database, minter, onTriggered, intake } = this.#options
     const taskId = minter.mint(partitionOf(cronId))
     for (let attempt = 1; ; attempt++) {

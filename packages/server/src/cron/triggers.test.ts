@@ -59,6 +59,24 @@ describe('a trigger by hand', () => {
     expect(await firingsOf(id)).toEqual([[fireAtMs, 'fired'], ...[1, 2, 3].map((ms) => [fireAtMs + ms, 'triggered'])])
   })
 
+  test('that waits for its definition, as ten others do, leaves the connections of the node to what is due', async () => {
+    const [held, other] = [await one.cron.create(definition()), await one.cron.create(definition())]
+    await moveTo((held.nextFireAtMs ?? 0) + second)
+    const client = await store.admin.connect()
+    await client.query('begin')
+    await client.query('select from cron_tasks where id = $1 for update', [held.id])
+    const triggers = Promise.all(Array.from({ length: 11 }, () => one.cron.trigger(held.id, null)))
+    const isAwaited = `select from pg_locks l join pg_stat_activity a on a.pid = l.pid
+      where not l.granted and a.datname = current_database()`
+    while ((await store.query(isAwaited)).length === 0);
+    expect(await one.firer.fire()).toBe(1)
+    expect((await firingsOf(other.id)).length).toBe(1)
+    await client.query('commit')
+    client.release()
+    expect(new Set((await triggers).map(({ id }) => id)).size).toBe(11)
+    await one.drain()
+  })
+
   test('and the next and the next, which hold a definition all the time, do not keep it from firing', async () => {
     const { id, nextFireAtMs } = await one.cron.create(definition())
     await moveTo((nextFireAtMs ?? 0) + second)

@@ -67,7 +67,7 @@ export async function openCronNode(url: string, options: CronNodeOptions): Promi
   const names = new Names(stores.intake, { limit: 1_000, share: 1_000 })
   const cron = new CronTasks({
     ...{ store: stores.cron, minter, partitions, storeNowMs, limit },
-    trigger: new Trigger({ ...parts, onTriggered: () => {} }),
+    trigger: new Trigger({ ...parts, atOnce: 1, onTriggered: () => {} }),
     ensureNames: (template) => names.ensure([template]),
     onScheduled: (wakeAtMs) => void scheduled.push(wakeAtMs),
   })

@@ -39,6 +39,8 @@ export function makeCron(ground: Ground, parts: CronParts): MadeCron {
   const cronDuty: CronDuty = new CronDuty({ firer, store: stores.firings, batch, onUnblocked: observers.promoted })
   const trigger = new Trigger({
     ...shared,
+    // most connections stay with what is not done by hand
+    atOnce: Math.max(1, Math.floor(config.hotConnections / 5)),
     onTriggered: (row, placed) => {
       metrics.cronFirings('triggered', 1)
       observers.committed([row], [placed], null)
