@@ -215,12 +215,15 @@ select u.id, u.tenant, u.queue, u.task_type as "taskType", u.priority, u.gate, $
   case when (select count(*) from seen) = $1 then (select s.id from seen s order by s.id desc limit 1) end as next
 from (select 1) one left join up u on true`
 
-/** Those of the definitions $3, which had something to wait for until now. */
+/**
+ * Those of the definitions $3, which had something to wait for until now. The status is written so that the index of all that wait does
+ * not match: it would be read from end to end for each of them.
+ */
 export const unblock: Statement = {
   name: 'unblock_cron',
   text: unblockOf(`
   select o.id, o.cron_id from unnest($3::uuid[]) as i (id) cross join lateral (
-    select o.id, o.cron_id from open_tasks o where ${byKey('o.cron_id', 'i.id')} and ${statusGuard('unblock', 'o.status')} limit $1) o
+    select o.id, o.cron_id from open_tasks o where ${byKey('o.cron_id', 'i.id')} and o.status is not distinct from 'BLOCKED' limit $1) o
   limit $1`),
 }
 

@@ -63,6 +63,7 @@ describe('plans of the hot path', () => {
         /Limit\n\s+->\s+LockRows\n\s+->\s+Index Scan using cron_tasks_due on cron_tasks c\n\s+Index Cond: .*wake_at <= now\(\)/,
       )
       expect(plans.get('look_cron')).toMatch(/Limit\n\s+->\s+Index Only Scan using open_tasks_cron_waiting/)
+      expect(plans.get('unblock_cron')).not.toContain('open_tasks_cron_waiting')
       expect(plans.get('unblock_cron_next')).toMatch(
         /Limit\n\s+->\s+Index Only Scan using open_tasks_cron_waiting on open_tasks o\n\s+Index Cond: \(id > /,
       )
