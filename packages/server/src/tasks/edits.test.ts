@@ -178,7 +178,7 @@ describe('an edit', () => {
     )
     await edit(life.id, { payload: '5' })
     expect(await state()).toEqual([{ ...before, lane_version: Number(before?.lane_version) + 1 }])
-    await node.query('update open_tasks set crashes = 0 where id = $1', [life.id])
+    await node.query('update open_tasks set crashes = 0, cron_id = null where id = $1', [life.id])
   })
 
   const refused: Record<string, (life: Life) => Promise<unknown>> = {
