@@ -1,4 +1,4 @@
-import { type BulkStatus, DulyError, type TaskStatus, type TenantScope, type Uuid } from '@duly/domain'
+import { type BulkStatus, DulyError, encodeId, type TaskStatus, type TenantScope, type Uuid } from '@duly/domain'
 import type { Logger } from 'pino'
 import type { Actor, BulkOrder, BulkPreview, BulkRecord, BulkSample, Page, PageRequest, WaitRequest } from '../model.js'
 import type { BulkStore } from '../store/bulk-store.js'
@@ -45,7 +45,7 @@ export class Bulk {
     const by = actor.name === undefined ? actor.kind : `${actor.kind}:${actor.name}`
     const record = await store.create(mint(), scoped(order, tenant), { tenant, actor: by, limit })
     if (record === null) throw tooMany(limit)
-    log.info({ bulk: record.id, action: order.action, filter: order.filters, by }, 'operation on many tasks begins')
+    log.info({ bulk: encodeId('bulk', record.id), action: order.action, filter: order.filters, by }, 'operation on many tasks begins')
     onStarted()
     return record
   }
@@ -102,7 +102,7 @@ export class Bulk {
     const { store, log, onEnded } = this.#options
     const cancelled = await store.cancel(id, tenant)
     if (cancelled !== null) {
-      log.info({ bulk: id, by: actor.name ?? actor.kind }, 'operation on many tasks cancelled')
+      log.info({ bulk: encodeId('bulk', id), by: actor.name ?? actor.kind }, 'operation on many tasks cancelled')
       onEnded(id)
       return cancelled
     }

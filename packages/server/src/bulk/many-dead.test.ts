@@ -12,21 +12,17 @@ interface WireBulk {
   readonly skipped: number
 }
 
-/** Runs all that waits in the queue, and answers how many that were. */
-async function runAll(api: Api, outcome: (n: number) => Record<string, unknown>): Promise<number> {
+/** Runs all tasks of the queue once. */
+async function runAll(api: Api, outcome: (n: number) => Record<string, unknown>): Promise<void> {
   const worker = await api.worker({ queues: [queue], slots: 500 })
-  let ran = 0
-  for (
-    let grants = await worker.poll(500, { wait: 5 });
-    grants.length > 0;
-    grants = await worker.poll(500, { wait: 1 })
-  ) {
+  for (let ran = 0; ran < count; ) {
+    const grants = await worker.poll(500, { wait: 5 })
     const reports = grants.map(({ task_id, lease }) => ({ task_id, lease, ...outcome(ran++) }))
     const { results } = await worker.exchange(reports, 0)
     expect(results.filter(({ accepted }) => !accepted)).toEqual([])
+    await worker.beat()
   }
   await worker.leave()
-  return ran
 }
 
 const hosts = 20
@@ -48,7 +44,6 @@ test(`${count} tasks die, are grouped, listed page by page and run again`, {
     await api.submitBatch(Array.from({ length: size }, () => ({ queue, max_retries: 0 })))
   }
   const dying = await timed(() => runAll(api, failure))
-  expect(dying.value).toBe(count)
 
   const summary = await timed(() => api.call('GET', '/dlq/summary'))
   expect(summary.value.body).toMatchObject({
@@ -86,7 +81,7 @@ test(`${count} tasks die, are grouped, listed page by page and run again`, {
     ...{ status: 'SUCCEEDED', matched: count, done: count, skipped: 0, failed: 0 },
   })
   expect((await api.call('GET', '/dlq/summary')).body).toMatchObject({ letters: 0, groups: 0, items: [] })
-  expect(await runAll(api, () => ({ outcome: 'succeeded', result: null }))).toBe(count)
+  await runAll(api, () => ({ outcome: 'succeeded', result: null }))
   const [left] = await sql(`select count(*)::integer as dead, (select count(*)::integer from open_tasks) as open
     from outcomes where status <> 'SUCCEEDED'`)
   expect(left).toEqual({ dead: 0, open: 0 })

@@ -70,7 +70,10 @@ export class BulkRunner {
   }
 
   async #end(held: HeldBulk): Promise<void> {
-    if (await this.#options.store.end(held, 'SUCCEEDED')) this.#options.listener.onEnded(held.id)
+    const { store, log, listener } = this.#options
+    if (!(await store.end(held, 'SUCCEEDED'))) return
+    log.info({ bulk: encodeId('bulk', held.id), action: held.action }, 'operation on many tasks has ended')
+    listener.onEnded(held.id)
   }
 
   /** Looks at the next tasks and acts on them; answers the place behind them, or null at the end. */

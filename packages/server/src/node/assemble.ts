@@ -119,6 +119,7 @@ function makeApi(ground: Ground, services: Services, gate: Gate | null): Fastify
   const { payloadMaxBytes } = config
   watchQueues(ground, services)
   metrics.setSlotSource(() => stores.sessions.slots())
+  metrics.setLetterSource(() => stores.deadLetters.byQueue())
   return buildApi({
     services,
     gate,

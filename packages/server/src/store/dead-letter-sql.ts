@@ -148,6 +148,16 @@ event as (
 select id from marked`,
 }
 
+/** Dead letters by queue, of the first $1 sums. */
+export const lettersByQueue: Statement = {
+  name: 'letters_by_queue',
+  text: `
+select c.queue, sum(c.letters)::float8 as letters from (
+  select c.queue, c.letters from dead_letter_counts c
+  order by c.tenant, c.queue, c.task_type, c.fingerprint, c.slot limit $1::integer) c
+group by 1 having sum(c.letters) > 0 order by 1`,
+}
+
 /** Is it a dead letter? */
 export const findLetter: Statement = {
   name: 'find_letter',

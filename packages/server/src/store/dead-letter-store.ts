@@ -74,6 +74,12 @@ export class DeadLetterStore {
     return { letters: total, groups, items, isComplete }
   }
 
+  /** Dead letters by queue, as many as one look adds up. */
+  async byQueue(): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#database.query<{ queue: string; letters: number }>(sql.lettersByQueue, [lookLimit])
+    return new Map(rows.map(({ queue, letters }) => [queue, letters]))
+  }
+
   async has(id: Uuid, tenant: TenantScope): Promise<boolean> {
     return (await this.#database.query(sql.findLetter, [id, tenant])).length > 0
   }

@@ -150,6 +150,7 @@ describe('the summary', () => {
       items: [{ letters: 5 }],
     })
     expect(await told({ queue: 'web' })).toHaveLength(1)
+    expect(Object.fromEntries(await node.stores.deadLetters.byQueue())).toEqual({ mail: 9, web: 1 })
     expect(await told({ taskType: 'fetch' })).toHaveLength(1)
   })
 

@@ -72,6 +72,11 @@ export const metricTable = {
     labels: ['queue'],
     help: 'How long the oldest PENDING task has been ready. Of the shared store: take the max over the nodes.',
   },
+  duly_dead_letters: {
+    kind: 'gauge',
+    labels: ['queue'],
+    help: 'Dead tasks that were neither retried nor discarded, of the first 10,000 groups and tenants. Of the shared store: take the max over the nodes.',
+  },
   duly_worker_slots_busy: {
     kind: 'gauge',
     labels: [],

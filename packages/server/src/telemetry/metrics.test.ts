@@ -36,17 +36,19 @@ describe('metrics', () => {
     expect(lines.some((line) => line.startsWith('duly_due_to_start_seconds_count'))).toBe(false)
   })
 
-  it('ask for depths and slots at each scrape, and forget queues that are gone', async () => {
+  it('ask for depths, dead letters and slots at each scrape, and forget queues that are gone', async () => {
     const metrics = createMetrics({ process: false })
     let queues = ['a', 'b']
     metrics.setQueueSource(async () =>
       queues.map((queue) => ({ queue, depthByPriority: { high: 1, medium: 2, low: 0 }, oldestAgeMs: 1_500 })),
     )
     metrics.setSlotSource(async () => ({ busy: 3, total: 10 }))
+    metrics.setLetterSource(async () => new Map([['a', 7]]))
     const lines = await linesOf(metrics)
     expect(lines).toContain('duly_queue_depth{queue="b",priority="medium"} 2')
     expect(lines).toContain('duly_queue_oldest_seconds{queue="a"} 1.5')
     expect(lines).toContain('duly_worker_slots_busy 3')
+    expect(lines).toContain('duly_dead_letters{queue="a"} 7')
     queues = ['a']
     expect((await linesOf(metrics)).some((line) => line.includes('queue="b"'))).toBe(false)
   })
@@ -55,7 +57,7 @@ describe('metrics', () => {
     const { duly_partitions_led: own, ...shared } = metricTable
     expect(own.help).toContain('over the nodes they add up')
     const gauges = Object.values(shared).filter(({ kind }) => kind === 'gauge')
-    expect(gauges).toHaveLength(6)
+    expect(gauges).toHaveLength(7)
     for (const { help } of gauges) expect(help).toContain('take the max over the nodes')
   })
 
@@ -63,6 +65,7 @@ describe('metrics', () => {
     const metrics = createMetrics({ process: false })
     metrics.setQueueSource(() => Promise.reject(new Error('no store')))
     metrics.setSlotSource(() => Promise.reject(new Error('no store')))
+    metrics.setLetterSource(() => Promise.reject(new Error('no store')))
     expect(await metrics.render()).toContain('# TYPE duly_queue_depth gauge')
   })
 

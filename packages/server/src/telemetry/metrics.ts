@@ -80,6 +80,8 @@ export interface Metrics {
   /** Where depths come from; asked at each scrape. A source that fails leaves its gauges out of the answer. */
   setQueueSource(source: () => Promise<readonly QueueSample[]>): void
   setSlotSource(source: () => Promise<SlotSample>): void
+  /** Dead letters by queue. */
+  setLetterSource(source: () => Promise<ReadonlyMap<string, number>>): void
   /** How many timer partitions the node leads. */
   setLedSource(source: () => number): void
   /** The text of a scrape. */
@@ -109,6 +111,7 @@ class NodeMetrics implements Metrics {
   #queueSource: () => Promise<readonly QueueSample[]> = async () => []
   #ledSource: () => number = () => 0
   #slotSource: () => Promise<SlotSample> = async () => ({ busy: 0, total: 0 })
+  #letterSource: () => Promise<ReadonlyMap<string, number>> = async () => new Map()
 
   constructor(withProcess: boolean) {
     if (withProcess) collectDefaultMetrics({ register: this.#registry })
@@ -200,13 +203,17 @@ class NodeMetrics implements Metrics {
     this.#slotSource = source
   }
 
+  setLetterSource(source: () => Promise<ReadonlyMap<string, number>>): void {
+    this.#letterSource = source
+  }
+
   setLedSource(source: () => number): void {
     this.#ledSource = source
   }
 
   async render(): Promise<string> {
     this.#instruments.gauge('duly_partitions_led').set(this.#ledSource())
-    const collected = Promise.all([this.#collectQueues(), this.#collectSlots()])
+    const collected = Promise.all([this.#collectQueues(), this.#collectSlots(), this.#collectLetters()])
     let timer: NodeJS.Timeout | undefined
     const late = new Promise((resolve) => {
       timer = setTimeout(resolve, patienceMs)
@@ -233,6 +240,13 @@ class NodeMetrics implements Metrics {
       ages.set(queue, Math.max(ages.get(queue) ?? 0, oldestAgeMs ?? 0))
     }
     for (const [queue, ageMs] of ages) oldest.set({ queue }, ageMs / 1_000)
+  }
+
+  async #collectLetters(): Promise<void> {
+    const gauge = this.#instruments.gauge('duly_dead_letters')
+    const letters = await this.#letterSource().catch(() => new Map<string, number>())
+    gauge.reset()
+    for (const [queue, count] of letters) gauge.inc({ queue: this.#queues.of(queue) }, count)
   }
 
   async #collectSlots(): Promise<void> {
