@@ -45,7 +45,10 @@ export class Bulk {
     const by = actor.name === undefined ? actor.kind : `${actor.kind}:${actor.name}`
     const record = await store.create(mint(), scoped(order, tenant), { tenant, actor: by, limit })
     if (record === null) throw tooMany(limit)
-    log.info({ bulk: encodeId('bulk', record.id), action: order.action, filter: order.filters, by }, 'operation on many tasks begins')
+    log.info(
+      { bulk: encodeId('bulk', record.id), action: order.action, filter: order.filters, by },
+      'operation on many tasks begins',
+    )
     onStarted()
     return record
   }
