@@ -1,6 +1,9 @@
+import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { canonicalText, hashRequest } from './canonical-text.js'
+import { canonicalText as canonicalBytes, hashRequest } from './canonical-text.js'
+
+const canonicalText = (text: string): string => canonicalBytes(text).toString()
 
 /** The same value with its keys the other way round and other white space. */
 function respelled(value: unknown): string {
@@ -36,6 +39,19 @@ describe('the canonical text', () => {
     expect(canonicalText('{"\\u0062":1,"a":"\\u00e9\\/"}')).toBe('{"a":"é/","b":1}')
   })
 
+  it('puts members in the order of their keys on every level, also by the hundred', () => {
+    const keys = Array.from({ length: 300 }, (_, n) => `k${(n * 7) % 300}`)
+    const object = (value: string) => `{${keys.map((key) => `"${key}": ${value}`).join(', ')}}`
+    const sorted = (value: string) =>
+      `{${[...keys]
+        .sort()
+        .map((key) => `"${key}":${value}`)
+        .join(',')}}`
+    expect(canonicalText(`[${object(object('[1, {"b": 2, "a": 1}]'))}]`)).toBe(
+      `[${sorted(sorted('[1,{"a":1,"b":2}]'))}]`,
+    )
+  })
+
   it('keeps __proto__ as a key', () => {
     expect(canonicalText('{"b":1,"__proto__":{"x":2}}')).toBe('{"__proto__":{"x":2},"b":1}')
   })
@@ -46,6 +62,20 @@ describe('the hash of a request', () => {
     const plain = hashRequest('{"task_type":"a","payload":{"idempotency_key":1}}')
     expect(hashRequest('{"idempotency_key":"k","payload":{"idempotency_key":1},"task_type":"a"}')).toEqual(plain)
     expect(hashRequest('{"task_type":"a","payload":{}}')).not.toEqual(plain)
+  })
+
+  it.each([
+    '{"idempotency_key":"k","task_type":"a","payload":[1]}',
+    '{"task_type":"a","idempotency_key":"k","payload":[1]}',
+    '{ "payload" : [ 1 ] , "task_type":"a" , "\\u0069dempotency_key":"\\u006b" }',
+  ])('leaves it out wherever it stands and however it is spelled: %s', (text) => {
+    expect(hashRequest(text)).toEqual(hashRequest('{"payload":[1],"task_type":"a"}'))
+  })
+
+  it('stays what it is: keys that are stored must find their request again', () => {
+    const text = '{"payload":{"z":[1.0,-0,"é\\n"],"a":{}},"task_type":"mail","idempotency_key":"k"}'
+    const canonical = '{"payload":{"a":{},"z":[1.0,-0,"é\\n"]},"task_type":"mail"}'
+    expect(hashRequest(text)).toEqual(createHash('sha256').update(canonical).digest())
   })
 
   it('does not fill in defaults', () => {

@@ -6,6 +6,8 @@ export interface CaptureRule {
   readonly path: string
   /** True: the skeleton has `null` in its place, so that nothing parses it. False: it is parsed as well. */
   readonly opaque: boolean
+  /** Of an opaque list or object: one that is more than twice as long is not read to its end, but refused at once. */
+  readonly maxBytes?: number
 }
 
 /** The rules as a tree that the scanner walks along with the document; null wherever nothing below is captured. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { planScan, scanJson } from './json-scan.js'
+import { planScan, scanInTurns, scanJson } from './json-scan.js'
 
 const isJson = (text: string): boolean => {
   try {
@@ -190,6 +190,22 @@ describe('what JSON.parse hides', () => {
     })
   })
 
+  it('reads nothing of a value behind twice its limit, which is refused where it stands', () => {
+    const plan = planScan([{ path: 'tasks[*].payload', opaque: true, maxBytes: 100 }])
+    const scan = (payload: string) => scanJson(`{"tasks":[{"payload":1},{"a":0,"payload":${payload}}]}`, plan).fatal
+    const list = (chars: number): string => `[${'0,'.repeat((chars - 4) / 2)}0 ]`
+    const found = { path: 'tasks[1].payload', message: expect.stringContaining('100 bytes'), limit: 'too_large' }
+    expect(scan(list(200))).toBeNull()
+    for (const payload of [list(100_000), `[{"a":${list(100_000)}}]`, `[${'0,'.repeat(1_000)}`]) {
+      const fatal = scan(payload)
+      expect(fatal).toMatchObject(found)
+      expect(fatal?.position).toBeLessThan(250)
+    }
+    // beside it everything is as long as it likes to be
+    const rest = `{"tasks":[{"payload":[],"x":${list(1_000)}},{"payload":${list(200)}}],"y":${list(1_000)}}`
+    expect(scanJson(rest, plan).fatal).toBeNull()
+  })
+
   it('stops listing after 50 findings', () => {
     const { issues, fatal } = scanJson(`[${Array(1_000).fill('"\\u0000"').join()}]`)
     expect(issues).toHaveLength(50)
@@ -268,4 +284,39 @@ it('stays linear: 200,000 keys, many escapes, line ends of all kinds', () => {
     expect(scanJson(text, payloads).fatal).toBeNull()
     expect(process.cpuUsage().user - before).toBeLessThan(5_000_000)
   }
+})
+
+describe('a scan in turns', () => {
+  const plan = planScan([{ path: 'payload', opaque: true, maxBytes: 50 }])
+
+  it('finds what one at a stretch finds, wherever the stretches end', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.json(), fc.string()), fc.integer({ min: 1, max: 40 }), async (json, stretch) => {
+        const text = `{"a":[${json}],"payload":${json}}`
+        const [turns, whole] = [await scanInTurns(text, plan, stretch), scanJson(text, plan)]
+        expect([turns.issues, turns.fatal]).toEqual([whole.issues, whole.fatal])
+        if (whole.fatal === null) expect(turns.captures.skeleton()).toBe(whole.captures.skeleton())
+      }),
+    )
+  })
+
+  it('lets others read in between, and is not confused by them', async () => {
+    const text = `{"a":${'['.repeat(50)}"\\u0000"${']'.repeat(50)}}`
+    const scans = await Promise.all(Array.from({ length: 5 }, (_, n) => scanInTurns(text, plan, n + 1)))
+    for (const { issues } of scans) expect(issues).toEqual(scanJson(text, plan).issues)
+  })
+
+  it('gives way at the end of each stretch', async () => {
+    const text = `[${'0,'.repeat(5_000)}0]`
+    let turns = 0
+    let isDone = false
+    const count = (): void => {
+      turns++
+      if (!isDone) setImmediate(count)
+    }
+    setImmediate(count)
+    await scanInTurns(text, plan, 1_000)
+    isDone = true
+    expect(turns).toBeGreaterThanOrEqual(9)
+  })
 })

@@ -1,13 +1,13 @@
+import { setImmediate } from 'node:timers/promises'
 import { limits } from '@duly/domain'
 import { type CaptureNode, type CaptureRule, Captures, compileCaptures } from './json-captures.js'
+import { JsonFrames, MAX_NESTING } from './json-frames.js'
 import { decodeKey, KeyStack } from './json-keys.js'
 import { JsonLexer, JsonTextError, type ScanIssue } from './json-lexer.js'
 import { formatPath } from './json-path.js'
 
+export { MAX_NESTING } from './json-frames.js'
 export type { ScanIssue } from './json-lexer.js'
-
-/** Deepest nesting of arrays and objects in a body, the body itself included. */
-export const MAX_NESTING = limits.jsonMaxDepth
 
 /** Items that a list with captures may have (a batch's tasks); beyond it the rest is not even read. */
 const MAX_ITEMS = limits.batchMaxItems
@@ -48,7 +48,16 @@ const EVERYTHING = planScan()
  * double range and nesting over 100 are found, which JSON.parse hides. Linear, no recursion.
  */
 export function scanJson(text: string, plan: ScanPlan = EVERYTHING): JsonScan {
-  return new Scanner(text, plan).run()
+  const scanner = new Scanner(text, plan, shared)
+  scanner.advance(Number.POSITIVE_INFINITY)
+  return scanner.result
+}
+
+/** The same in stretches of about so many characters, between which others get their turn. */
+export async function scanInTurns(text: string, plan: ScanPlan, stretch: number): Promise<JsonScan> {
+  const scanner = new Scanner(text, plan, new JsonFrames())
+  while (!scanner.advance(stretch)) await setImmediate()
+  return scanner.result
 }
 
 const OBJECT = 1
@@ -69,60 +78,63 @@ const CLOSE_BRACKET = 93
 const OPEN_BRACE = 123
 const CLOSE_BRACE = 125
 
-// One slot per open container, from 1; slot 0 stands for the document. An index counts the items or the keys before. Shared by all scans, because a scan never yields
-// and allocating them anew costs more than reading a small body.
-const frameKind = new Uint8Array(MAX_NESTING + 1)
-const frameIndex = new Int32Array(MAX_NESTING + 1)
-const frameKeyStart = new Int32Array(MAX_NESTING + 1)
-const frameKeyEnd = new Int32Array(MAX_NESTING + 1)
-const frameStart = new Int32Array(MAX_NESTING + 1)
+/** Shared by all scans in one stretch: allocating them anew costs more than reading a small body. */
+const shared = new JsonFrames()
 
 class Scanner extends JsonLexer {
   readonly #plan: ScanPlan
+  readonly #frames: JsonFrames
   readonly #keys: KeyStack
   readonly #captures: Captures
   readonly #issues: ScanIssue[] = []
+  #fatal: ScanIssue | null = null
+  #state: State = VALUE
   #depth = 0
   #parts = 0
   /** Depth of the container that nothing parses; 0: none is open. */
   #opaqueDepth = 0
+  /** Where that container is too long, however it goes on. */
+  #opaqueLimit = Number.POSITIVE_INFINITY
   readonly #node: (CaptureNode | null)[] = [null]
   /** Capture node and start of the value that is being read. */
   #valueNode: CaptureNode | null
   #start = 0
 
-  constructor(text: string, plan: ScanPlan) {
+  constructor(text: string, plan: ScanPlan, frames: JsonFrames) {
     super(text)
     this.#plan = plan
+    this.#frames = frames
     this.#keys = new KeyStack(text)
     this.#captures = new Captures(text, plan.rules)
     this.#valueNode = plan.root
   }
 
-  run(): JsonScan {
-    let fatal: ScanIssue | null = null
-    try {
-      this.#document()
-    } catch (error) {
-      if (!(error instanceof JsonTextError)) throw error
-      fatal = error.issue
-    }
-    return { captures: this.#captures, issues: this.#issues, fatal }
+  get result(): JsonScan {
+    return { captures: this.#captures, issues: this.#issues, fatal: this.#fatal }
   }
 
-  #document(): void {
-    let state: State = VALUE
-    while (state !== DONE) {
-      if (state === VALUE) state = this.#value()
-      else if (state === KEY) state = this.#key()
-      else state = this.#after()
+  /** Reads about so many characters; true when there is nothing more to read. */
+  advance(stretch: number): boolean {
+    const until = this.at + stretch
+    try {
+      while (this.#state !== DONE) {
+        if (this.at >= until) return false
+        if (this.#state === VALUE) this.#state = this.#value()
+        else if (this.#state === KEY) this.#state = this.#key()
+        else this.#state = this.#after()
+      }
+    } catch (error) {
+      if (!(error instanceof JsonTextError)) throw error
+      this.#fatal = error.issue
     }
+    return true
   }
 
   #value(): State {
     const code = this.skipSpace()
     this.#start = this.at
     if (++this.#parts > MAX_PARTS) this.#tooLarge()
+    if (this.#start > this.#opaqueLimit) this.#tooLong()
     if (code === QUOTE) this.string()
     else if (code === OPEN_BRACE) return this.#open(OBJECT)
     else if (code === OPEN_BRACKET) return this.#open(ARRAY)
@@ -135,12 +147,13 @@ class Scanner extends JsonLexer {
   #open(kind: number): State {
     if (this.#depth === MAX_NESTING) this.fail(`is nested deeper than ${MAX_NESTING} levels`)
     const depth = ++this.#depth
-    frameKind[depth] = kind
-    frameIndex[depth] = 0
-    frameKeyStart[depth] = -1
+    const frames = this.#frames
+    frames.kind[depth] = kind
+    frames.index[depth] = 0
+    frames.keyStart[depth] = -1
     this.#node[depth] = this.#valueNode
-    frameStart[depth] = this.#start
-    if (this.#opaqueDepth === 0 && this.#isOpaque()) this.#opaqueDepth = depth
+    frames.start[depth] = this.#start
+    if (this.#opaqueDepth === 0) this.#openOpaque(depth)
     if (kind === OBJECT) this.#keys.open()
     else this.#valueNode = this.#valueNode?.items ?? null
     this.at++
@@ -151,10 +164,13 @@ class Scanner extends JsonLexer {
 
   #close(): State {
     this.at++
-    if (frameKind[this.#depth] === OBJECT) this.#keys.close()
-    const start = frameStart[this.#depth] ?? 0
+    if (this.#frames.kind[this.#depth] === OBJECT) this.#keys.close()
+    const start = this.#frames.start[this.#depth] ?? 0
     this.#valueNode = this.#node[this.#depth] ?? null
-    if (this.#opaqueDepth === this.#depth) this.#opaqueDepth = 0
+    if (this.#opaqueDepth === this.#depth) {
+      this.#opaqueDepth = 0
+      this.#opaqueLimit = Number.POSITIVE_INFINITY
+    }
     this.#depth--
     this.#captured(start)
     return AFTER
@@ -162,17 +178,17 @@ class Scanner extends JsonLexer {
 
   #key(): State {
     const depth = this.#depth
-    frameKeyStart[depth] = -1
+    this.#frames.keyStart[depth] = -1
     this.#parts++
-    const index = frameIndex[depth] ?? 0
-    frameIndex[depth] = index + 1
+    const index = this.#frames.index[depth] ?? 0
+    this.#frames.index[depth] = index + 1
     if (index === MAX_KEYS && this.#opaqueDepth === 0) this.#tooManyKeys()
     if (this.skipSpace() !== QUOTE) this.fail('lacks a key in double quotes')
     const start = this.at + 1
     this.string()
     const end = this.at - 1
-    frameKeyStart[depth] = start
-    frameKeyEnd[depth] = end
+    this.#frames.keyStart[depth] = start
+    this.#frames.keyEnd[depth] = end
     if (!this.#keys.add(start, end, this.escaped)) this.report('is a duplicate key', start - 1)
     const node = this.#node[depth]
     this.#valueNode = node ? (node.keys.get(decodeKey(this.text, start, end)) ?? null) : null
@@ -188,12 +204,12 @@ class Scanner extends JsonLexer {
       if (this.at < this.text.length) this.fail('has more text after its end')
       return DONE
     }
-    const isObject = frameKind[depth] === OBJECT
+    const isObject = this.#frames.kind[depth] === OBJECT
     if (code === COMMA) {
       this.at++
       if (isObject) return KEY
-      const index = (frameIndex[depth] ?? 0) + 1
-      frameIndex[depth] = index
+      const index = (this.#frames.index[depth] ?? 0) + 1
+      this.#frames.index[depth] = index
       if (index === MAX_ITEMS && this.#node[depth]?.items) this.#tooMany()
       this.#valueNode = this.#node[depth]?.items ?? null
       return VALUE
@@ -208,8 +224,18 @@ class Scanner extends JsonLexer {
     throw new JsonTextError({ path, message, position: this.at, limit: 'invalid_request' })
   }
 
-  #isOpaque(): boolean {
-    return this.#plan.rules[this.#valueNode?.rule ?? -1]?.opaque === true
+  #openOpaque(depth: number): void {
+    const rule = this.#plan.rules[this.#valueNode?.rule ?? -1]
+    if (rule?.opaque !== true) return
+    this.#opaqueDepth = depth
+    if (rule.maxBytes !== undefined) this.#opaqueLimit = this.#start + 2 * rule.maxBytes
+  }
+
+  /** Each character is a byte at least. */
+  #tooLong(): never {
+    const rule = this.#plan.rules[this.#node[this.#opaqueDepth]?.rule ?? -1]
+    const message = `has more than ${rule?.maxBytes} bytes, which is the most that is taken`
+    throw new JsonTextError({ path: this.#path(this.#opaqueDepth - 1), message, position: this.at, limit: 'too_large' })
   }
 
   #tooManyKeys(): never {
@@ -225,16 +251,16 @@ class Scanner extends JsonLexer {
   #captured(start: number): void {
     const rule = this.#valueNode === null ? -1 : this.#valueNode.rule
     if (rule < 0) return
-    const item = this.#depth >= 2 ? (frameIndex[2] ?? 0) : 0
+    const item = this.#depth >= 2 ? (this.#frames.index[2] ?? 0) : 0
     this.#captures.add(rule, item, [start, this.at])
   }
 
-  #path(): string {
+  #path(deepest = this.#depth): string {
     const steps: (string | number)[] = []
-    for (let depth = 1; depth <= this.#depth; depth++) {
-      const keyStart = frameKeyStart[depth] ?? -1
-      if (frameKind[depth] === ARRAY) steps.push(frameIndex[depth] ?? 0)
-      else if (keyStart >= 0) steps.push(decodeKey(this.text, keyStart, frameKeyEnd[depth] ?? keyStart))
+    for (let depth = 1; depth <= deepest; depth++) {
+      const keyStart = this.#frames.keyStart[depth] ?? -1
+      if (this.#frames.kind[depth] === ARRAY) steps.push(this.#frames.index[depth] ?? 0)
+      else if (keyStart >= 0) steps.push(decodeKey(this.text, keyStart, this.#frames.keyEnd[depth] ?? keyStart))
     }
     return formatPath(steps)
   }

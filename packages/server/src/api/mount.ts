@@ -9,7 +9,8 @@ import { planScan, type ScanPlan } from './json-scan.js'
 import { accessTo } from './plugins/access.js'
 import { invalid } from './problem.js'
 import { type QueryReader, queryReader } from './query.js'
-import { type ReadBody, readBody } from './read-body.js'
+import { type BodyReading, type ReadBody, readBody, readLargeBody } from './read-body.js'
+import { STRETCH_CHARS } from './stretch.js'
 import type { RuleError } from './submission-rules.js'
 import { compileValidator, type Validator } from './validate.js'
 
@@ -70,7 +71,8 @@ export function mount<Id extends OperationId>(
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     bodyLimit: route.bodyLimit === 'batch' ? context.config.batchBodyMaxBytes : context.config.singleBodyMaxBytes,
     handler: async (request, reply) => {
-      const parts = reader.read(request)
+      const large = reader.readLarge(request)
+      const parts = reader.read(request, large === null ? null : await large)
       const answer = await options.handle({ ...parts, caller: callerOf(request), request, reply } as Input<Id>)
       return send(reply, answer)
     },
@@ -109,13 +111,19 @@ class RequestReader {
     this.#checkParams = this.#param === null && route.params ? compileValidator(route.params) : null
   }
 
-  read(request: FastifyRequest) {
+  /** The reading of a body that others must not wait for; null: it is none. */
+  readLarge(request: FastifyRequest): Promise<BodyReading> | null {
+    const bytes = bytesOf(request)
+    return this.#checkBody === null || bytes.length <= STRETCH_CHARS ? null : readLargeBody(bytes, this.#plan)
+  }
+
+  read(request: FastifyRequest, large: BodyReading | null) {
     const errors: RuleError[] = []
     const id = this.#readId(request, errors)
     const params = request.params
     if (this.#checkParams) add(errors, this.#checkParams(params))
     const query = this.#readQuery(request.query as Record<string, unknown>, errors)
-    const body = this.#readBody(request, errors)
+    const body = this.#readBody(request, large, errors)
     if (errors.length > 0) throw this.#refusal(errors)
     return { id, params, query, body: body?.value, text: body?.text ?? '', captures: body?.captures }
   }
@@ -133,13 +141,13 @@ class RequestReader {
     }
   }
 
-  #readBody(request: FastifyRequest, errors: RuleError[]): ReadBody | null {
-    const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+  #readBody(request: FastifyRequest, large: BodyReading | null, errors: RuleError[]): ReadBody | null {
+    const bytes = bytesOf(request)
     if (this.#checkBody === null) {
       if (bytes.length > 0 && bytes.toString('latin1', 0, 64).trim() !== '{}') errors.push(unwanted)
       return null
     }
-    const reading = readBody(bytes, this.#plan)
+    const reading = large ?? readBody(bytes, this.#plan)
     if (!reading.ok) {
       add(errors, reading.errors)
       return null
@@ -160,6 +168,9 @@ class RequestReader {
     return invalid(code, listed)
   }
 }
+
+const bytesOf = ({ body }: FastifyRequest): Buffer => (Buffer.isBuffer(body) ? body : NO_BYTES)
+const NO_BYTES = Buffer.alloc(0)
 
 /** Not `push(...more)`: there may be more errors than a call takes arguments. */
 function add(errors: RuleError[], more: readonly RuleError[]): void {

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { FieldError } from '@duly/domain'
 import type { Captures } from './json-captures.js'
-import { type ScanIssue, type ScanPlan, scanJson } from './json-scan.js'
+import { type JsonScan, type ScanIssue, type ScanPlan, scanInTurns, scanJson } from './json-scan.js'
+import { STRETCH_CHARS } from './stretch.js'
 
 /** A body that was read: the parsed skeleton, the texts kept as they came, and what is wrong with the text itself. */
 export interface ReadBody {
@@ -34,10 +35,22 @@ const positioned = ({ path, message, position, limit }: ScanIssue): TextError =>
  * that the client wrote, so big integers, -0, 1e21 and the order of keys come back byte for byte.
  */
 export function readBody(bytes: Buffer, plan: ScanPlan): BodyReading {
+  const text = textOf(bytes)
+  return typeof text === 'string' ? readingOf(text, scanJson(text, plan)) : text
+}
+
+/** The same; a body that takes longer than others should wait is read in turns with them. */
+export async function readLargeBody(bytes: Buffer, plan: ScanPlan): Promise<BodyReading> {
+  const text = textOf(bytes)
+  return typeof text === 'string' ? readingOf(text, await scanInTurns(text, plan, STRETCH_CHARS)) : text
+}
+
+function textOf(bytes: Buffer): string | BodyReading {
   if (bytes.length === 0) return unreadable('is empty')
-  if (!isUtf8(bytes)) return unreadable('is not valid UTF-8')
-  const text = bytes.toString('utf8')
-  const { captures, issues, fatal } = scanJson(text, plan)
+  return isUtf8(bytes) ? bytes.toString('utf8') : unreadable('is not valid UTF-8')
+}
+
+function readingOf(text: string, { captures, issues, fatal }: JsonScan): BodyReading {
   if (fatal !== null) return { ok: false, errors: [...issues, fatal].map(positioned) }
   const skeleton = captures.skeleton()
   const value: unknown = JSON.parse(skeleton)

@@ -5,6 +5,7 @@ import { actorOf } from '../caller.js'
 import type { ApiContext } from '../context.js'
 import { headerKeyErrors, idempotencyHeader } from '../idempotency-header.js'
 import { type Answer, mount } from '../mount.js'
+import { STRETCH_CHARS } from '../stretch.js'
 import { batchPlace, singlePlace, submissionErrors } from '../submission-rules.js'
 import { toNewTask } from '../to-new-task.js'
 import { validTraceparent } from '../traceparent.js'
@@ -16,12 +17,6 @@ import {
   writeSubmittedBatch,
   writeTask,
 } from '../write-task.js'
-
-/**
- * Characters of keyed tasks that are hashed in one stretch before others get their turn: a whole batch of objects with
- * random keys takes seconds, such a stretch some 30 ms. A single task is one stretch, whatever its size: 1 MiB takes 120 ms at worst.
- */
-const STRETCH_CHARS = 262_144
 
 const traceparentOf = (request: FastifyRequest): string | null => {
   const header = request.headers.traceparent
@@ -69,7 +64,7 @@ function registerBatch(app: FastifyInstance, context: ApiContext): void {
   mount(app, context, 'submitBatch', {
     captures: [
       { path: 'tasks[*]', opaque: false },
-      { path: 'tasks[*].payload', opaque: true },
+      { path: 'tasks[*].payload', opaque: true, maxBytes: config.payloadMaxBytes },
       { path: 'tasks[*].metadata', opaque: false },
     ],
     rules: ({ value, captures }, request) => [

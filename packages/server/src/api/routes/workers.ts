@@ -1,4 +1,4 @@
-import type { Caller, Uuid } from '@duly/domain'
+import { type Caller, limits, type Uuid } from '@duly/domain'
 import type { FastifyInstance } from 'fastify'
 import type { PollRequest, SessionRef } from '../../model.js'
 import type { ApiContext } from '../context.js'
@@ -7,7 +7,6 @@ import { toHeartbeat, toRegistration, toReports } from '../to-report.js'
 import { checkpointErrors, reportsErrors } from '../worker-rules.js'
 import { writeExchange, writeGrants, writeHeartbeat, writeReportResults, writeSession } from '../write-worker.js'
 
-const results = [{ path: 'reports[*].result', opaque: true }]
 /** Error texts are cleaned and cut; to refuse one would lose the outcome that it explains. */
 const errorTexts = /^reports\[\d+\]\.error\./
 const handlerTexts = /^progress\[\d+\]\.note$|^logs\[\d+\]\.message$/
@@ -33,7 +32,7 @@ function registerSessions(app: FastifyInstance, context: ApiContext): void {
     },
   })
   mount(app, context, 'heartbeat', {
-    captures: [{ path: 'checkpoints[*].value', opaque: true }],
+    captures: [{ path: 'checkpoints[*].value', opaque: true, maxBytes: limits.checkpointMaxBytes }],
     lenient: handlerTexts,
     rules: ({ value, captures }) => checkpointErrors(value, captures),
     handle: async ({ body, captures, ...call }) => {
@@ -53,6 +52,7 @@ function registerSessions(app: FastifyInstance, context: ApiContext): void {
 function registerWork(app: FastifyInstance, context: ApiContext): void {
   const { services, config, waits } = context
   const { workers } = services
+  const results = [{ path: 'reports[*].result', opaque: true, maxBytes: config.resultMaxBytes }]
   mount(app, context, 'pollTasks', {
     handle: async ({ body, ...call }) => {
       const tasks = await waits.hold(call, (signal) => workers.poll(sessionOf(call), toPoll(body), signal))
