@@ -19,6 +19,7 @@ describe('the error catalogue', () => {
       409: ['wrong_state', 'session_lost', 'lease_lost', 'idempotency_conflict', 'name_taken'],
       413: ['too_large'],
       415: ['unsupported_media_type'],
+      417: ['expectation_failed'],
       422: ['unprocessable'],
       429: ['rate_limited'],
       431: ['headers_too_large'],

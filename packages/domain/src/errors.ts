@@ -106,6 +106,12 @@ export const errorCatalogue = {
     retryable: false,
     doc: 'The body is not sent as application/json.',
   },
+  expectation_failed: {
+    status: 417,
+    title: 'Expectation failed',
+    retryable: false,
+    doc: 'The header `Expect` asks for something else than `100-continue`. The connection is closed.',
+  },
   unprocessable: {
     status: 422,
     title: 'Cannot be served',

@@ -10,6 +10,7 @@ import { registerHttpMetrics } from './plugins/http-metrics.js'
 import { registerJsonBody } from './plugins/json-body.js'
 import { registerLifecycle } from './plugins/lifecycle.js'
 import { registerProblems, sendProblem } from './plugins/problems.js'
+import { registerRequestHeads } from './plugins/request-heads.js'
 import { registerRequestIds, requestIdMaker } from './plugins/request-ids.js'
 import { registerRoles } from './plugins/roles.js'
 import { endIfUnread, registerUnreadBodies } from './plugins/unread-bodies.js'
@@ -52,7 +53,12 @@ export function buildApi({ services, gate, config = {}, logger, metrics }: ApiPa
     keepAliveTimeout: 75_000,
     // No limit on silence: a long poll is silent. Slow senders are ended by the two limits on receiving a request.
     connectionTimeout: 0,
-    http: { headersTimeout: resolved.headersTimeoutMs, connectionsCheckingInterval: resolved.connectionsCheckMs },
+    http: {
+      headersTimeout: resolved.headersTimeoutMs,
+      connectionsCheckingInterval: resolved.connectionsCheckMs,
+      // asked for by us, with a better answer
+      requireHostHeader: false,
+    },
     // a name of 128 characters, each of them URL-encoded
     routerOptions: { maxParamLength: 400, querystringParser: parseQuery },
     clientErrorHandler: (error, socket) => refuseClient(context, error, socket),
@@ -65,6 +71,7 @@ export function buildApi({ services, gate, config = {}, logger, metrics }: ApiPa
   registerUnreadBodies(app, context)
   registerProblems(app, context)
   registerRequestIds(app)
+  registerRequestHeads(app)
   registerLifecycle(app, context)
   registerRoles(app, context)
   registerAccess(app, context)

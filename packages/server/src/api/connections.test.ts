@@ -184,6 +184,44 @@ describe('slow and broken clients', () => {
     expect(problemIn(await closed)).toMatchObject({ status: 400, code: 'invalid_request', title: 'Invalid request' })
   })
 
+  const submission = (head: string) =>
+    `POST /api/v1/tasks HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: ${task.length}\r\n\r\n${task}`
+
+  it.each([
+    ['names no host', submission(''), 'is required'],
+    ['names two', submission('Host: a\r\nhost: b\r\n'), 'is given more than once'],
+    ['names none of a path that is not there', 'GET /nowhere HTTP/1.1\r\n\r\n', 'is required'],
+  ])('get 400 for a request that %s', async (_what, request, message) => {
+    const api = started()
+    const { send, until, socket, closed } = await dial(api)
+    send(request)
+    await until('"errors"')
+    socket.end()
+    expect(problemIn(await closed)).toMatchObject({ code: 'invalid_request', errors: [{ path: 'Host', message }] })
+    expect(api.services.submitted).toEqual([])
+  })
+
+  it('get an answer without a host by HTTP/1.0', async () => {
+    const { send, closed } = await dial(started())
+    send('GET /healthz HTTP/1.0\r\n\r\n')
+    expect(await closed).toMatch(/^HTTP\/1\.1 200 /)
+  })
+
+  it.each([
+    ['sends its body', submission('Host: x\r\nExpect: a-miracle\r\n')],
+    ['waits for it', submission('Host: x\r\nExpect: a-miracle\r\n').slice(0, -task.length)],
+  ])('get 417 for what they expect beyond a word on the body, whether the client %s', async (_what, request) => {
+    const api = started()
+    const { send, until, socket, closed } = await dial(api)
+    send(request)
+    await until('expectation_failed')
+    socket.end()
+    const answer = await closed
+    expect(problemIn(answer)).toMatchObject({ status: 417, code: 'expectation_failed' })
+    expect(answer.toLowerCase()).toContain('connection: close')
+    expect(api.services.submitted).toEqual([])
+  })
+
   it('get 431 for headers that are too large', async () => {
     const { send, closed } = await dial(started())
     send(`GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(17_000)}\r\n\r\n`)

@@ -27,6 +27,11 @@ export function registerUnreadBodies(app: FastifyInstance, context: ApiContext):
   })
 }
 
+/** This client waits before it sends its body, or sends none: who knows. */
+export function markAsking(request: IncomingMessage): void {
+  asking.add(request)
+}
+
 /** Tells a client that asked first to send its body; to be called once the head of the request is found good. One that says it is too long gets its refusal instead. */
 export function askForBody({ raw, routeOptions }: FastifyRequest, reply: FastifyReply): void {
   const length = lengthOf(raw) ?? 0
