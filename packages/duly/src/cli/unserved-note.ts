@@ -15,22 +15,37 @@ export interface UnservedWait {
 }
 
 /**
- * Tells, once and after a while, if a task waits for workers of which none is there: its waiting command would look like one that hangs.
- * Says nothing where that can't be known, e.g. with a key that may not read workers. Never rejects.
+ * Tells, once and after a while, if a task waits in a paused queue, or for workers of which none is there: its waiting command would look
+ * like one that hangs. Says nothing where that can't be known, e.g. with a key that may not read workers. Never rejects.
  */
 export async function tellIfUnserved({ duly, id, signal, tell, afterMs = PATIENCE_MS }: UnservedWait): Promise<void> {
   try {
     await delay(afterMs, undefined, { signal })
     const task = await duly.tasks.get(id, { signal })
     if (task.status !== 'PENDING') return
-    const workers = await duly.workers.list({ state: 'live' })
-    if (!signal.aborted && !workers.some((worker) => mayServe(worker, task))) tell(noteOf(task))
+    const note = (await isPaused(duly, task)) ? pausedNote(task) : await unservedNote(duly, task)
+    if (note !== null && !signal.aborted) tell(note)
   } catch {
     // The wait itself tells what is wrong with the server or the key.
   }
 }
 
-function noteOf({ taskType, queue }: TaskRecord): string {
+/** Of a queue that cannot be read it is not known; the workers may tell more. */
+async function isPaused(duly: Duly, { queue }: TaskRecord): Promise<boolean> {
+  return duly.queues.get(queue).then(
+    ({ paused }) => paused,
+    () => false,
+  )
+}
+
+function pausedNote({ queue }: TaskRecord): string {
+  return `note: the queue ${queue} is paused; it waits until somebody resumes it (\`duly queue resume ${queue}\`)\n`
+}
+
+async function unservedNote(duly: Duly, task: TaskRecord): Promise<string | null> {
+  const workers = await duly.workers.list({ state: 'live' })
+  if (workers.some((worker) => mayServe(worker, task))) return null
+  const { taskType, queue } = task
   return `note: no live worker serves the type ${taskType} in the queue ${queue}; it waits for one (\`duly worker list\` shows who is there)\n`
 }
 

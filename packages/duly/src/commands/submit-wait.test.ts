@@ -31,6 +31,15 @@ it('tells who is missing, where no live worker serves the type in the queue', as
   expect(await noteOn({ task_type: 'mail', queue: 'post' })).toEqual([])
 })
 
+it('tells that the queue is paused, whoever serves it', async () => {
+  await node.api.worker({ queues: ['halted'], taskTypes: ['mail'] })
+  expect((await node.api.call('POST', '/queues/halted/pause')).status).toBe(200)
+  const note = expect.stringMatching(/^note: the queue halted is paused;.*`duly queue resume halted`/)
+  expect(await noteOn({ task_type: 'mail', queue: 'halted' })).toEqual([note])
+  expect((await node.api.call('POST', '/queues/halted/resume')).status).toBe(200)
+  expect(await noteOn({ task_type: 'mail', queue: 'halted' })).toEqual([])
+})
+
 it('tells nothing of a task that waits for its time, nor when nothing can be known', async () => {
   expect(await noteOn({ task_type: 'late', delay_seconds: 3_600 })).toEqual([])
   const duly = new Duly({ url: 'http://127.0.0.1:1', retries: 0 })
