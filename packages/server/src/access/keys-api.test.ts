@@ -62,13 +62,15 @@ describe('a key that is made', () => {
   test('is named in the trail of what it did', async () => {
     const { body: key } = await create(admin, { scopes: ['submit', 'read'] })
     const api = guarded.api(key.secret ?? '')
-    const { task_id } = await api.submit({ delay_seconds: 3_600 })
+    const [{ task_id }, ...batch] = [await api.submit({ delay_seconds: 3_600 }), ...(await api.submitBatch([{}, {}]))]
     await api.call('POST', `/tasks/${task_id}/cancel`)
-    const { body } = await api.call<{ items: { transition: string; actor: string }[] }>(
-      'GET',
-      `/tasks/${task_id}/events`,
-    )
-    expect(body.items.find(({ transition }) => transition === 'cancel')?.actor).toBe(`api:${key.key_id}`)
+    const eventsOf = async (id: string) =>
+      (await api.call<{ items: { transition: string; actor: string }[] }>('GET', `/tasks/${id}/events`)).body.items
+    expect((await eventsOf(task_id)).map(({ transition, actor }) => [transition, actor])).toEqual([
+      ['submit', `api:${key.key_id}`],
+      ['cancel', `api:${key.key_id}`],
+    ])
+    for (const each of batch) expect((await eventsOf(each.task_id))[0]?.actor).toBe(`api:${key.key_id}`)
   })
 
   test.each([

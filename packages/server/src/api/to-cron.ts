@@ -45,7 +45,13 @@ interface Origin {
  */
 export function toDefinition(body: CreateCronTaskBody | PutCronTaskBody, { captures, tenant }: Origin): Definition {
   const texts = { payload: captures.text('payload'), metadata: captures.text('metadata') }
-  const task = toNewTask(body, { ...texts, request: '', idempotencyKey: undefined, traceparent: null, tenant })
+  const task = toNewTask(body, {
+    ...texts,
+    request: '',
+    idempotencyKey: undefined,
+    traceparent: null,
+    caller: { keyId: null, tenant },
+  })
   return {
     tenant: task.tenant,
     boundTo: tenant,
@@ -66,6 +72,7 @@ function templateOf(task: NewTask): CronTemplate {
   const {
     tenant: _t,
     boundTo: _b,
+    submittedBy: _y,
     scheduledAtMs: _s,
     delayMs: _d,
     idempotencyKey: _k,

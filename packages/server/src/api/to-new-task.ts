@@ -1,10 +1,10 @@
 import type { SubmitTaskBody } from '@duly/contract'
-import { DulyError, defaultRetryPolicy, priorityCode, type TenantScope } from '@duly/domain'
+import { type Caller, DulyError, decodeId, defaultRetryPolicy, priorityCode, type TenantScope } from '@duly/domain'
 import type { JsonText, NewTask } from '../model.js'
 import { hashRequest } from './canonical-text.js'
 import { parseInstant } from './instant.js'
 
-/** What a submission has beside its parsed fields: the texts as the client wrote them, the headers and the key's tenant. */
+/** What a submission has beside its parsed fields: the texts as the client wrote them, the headers and the caller. */
 export interface SubmissionTexts {
   /** The whole submission, for the hash of a keyed one. */
   readonly request: JsonText
@@ -12,8 +12,8 @@ export interface SubmissionTexts {
   readonly metadata: JsonText | undefined
   readonly idempotencyKey: string | undefined
   readonly traceparent: string | null
-  /** What the caller's key is bound to. */
-  readonly tenant: TenantScope
+  /** Who submits it: the key, and the tenant that it is bound to. */
+  readonly caller: Pick<Caller, 'keyId' | 'tenant'>
 }
 
 /** The tenant of a submission that names none, by a key that is bound to none. */
@@ -34,10 +34,12 @@ const optionalInstant = (text: string | null | undefined): number | null =>
  * @throws DulyError `forbidden` when a bound key names another tenant
  */
 export function toNewTask(body: TaskFields, texts: SubmissionTexts): NewTask {
+  const { keyId, tenant } = texts.caller
   const idempotencyKey = body.idempotency_key ?? texts.idempotencyKey ?? null
   return {
-    tenant: tenantOf(body, texts.tenant),
-    boundTo: texts.tenant,
+    tenant: tenantOf(body, tenant),
+    boundTo: tenant,
+    submittedBy: keyId === null ? null : decodeId('key', keyId),
     taskType: body.task_type,
     queue: body.queue ?? defaultQueue,
     priority: priorityCode(body.priority ?? 'medium'),

@@ -21,7 +21,7 @@ export interface CronSchedule extends CronTiming {
 /** What each task of a definition is made of. */
 export type CronTemplate = Omit<
   NewTask,
-  'tenant' | 'boundTo' | 'scheduledAtMs' | 'delayMs' | 'idempotencyKey' | 'requestHash' | 'traceparent'
+  'tenant' | 'boundTo' | 'submittedBy' | 'scheduledAtMs' | 'delayMs' | 'idempotencyKey' | 'requestHash' | 'traceparent'
 >
 
 /** A definition with all defaults applied. */

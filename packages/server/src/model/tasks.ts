@@ -14,6 +14,8 @@ export interface NewTask {
   readonly tenant: string
   /** What the caller's key is bound to, if it is: names that the task brings into being count as that tenant's. */
   readonly boundTo?: TenantScope
+  /** The API key that submits it, for its trail. */
+  readonly submittedBy?: Uuid | null
   readonly taskType: string
   readonly queue: string
   readonly priority: Priority

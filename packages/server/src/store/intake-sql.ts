@@ -46,6 +46,7 @@ const input = unnested([
   ['token', 'bigint'],
   ['cron_id', 'uuid'],
   ['blockers', 'integer'],
+  ['submitted_by', 'uuid'],
 ])
 
 /** The rows of `tasks`, from rows `i` that have what is asked; `more` are columns that have their own names there. */
@@ -70,7 +71,7 @@ export const insertTasks: Statement = {
   text: `
 with input as materialized (${input}),
 granted as materialized (
-  ${grantTo('$27::uuid[]', '$30::uuid')}
+  ${grantTo('$28::uuid[]', '$31::uuid')}
 ),
 judged as (
   select i.*, coalesce(i.scheduled_at, now() + i.delay_ms * interval '1 millisecond') as due, g.last_grant
@@ -89,7 +90,7 @@ placed as (
     j.tenant, j.queue, j.task_type, j.priority,
     case when j.due > now() then j.due end,
     case when j.blockers > 0 or j.due > now() then null else now() end,
-    case when j.last_grant is not null then now() + (j.timeout_ms + $28::bigint) * interval '1 millisecond'
+    case when j.last_grant is not null then now() + (j.timeout_ms + $29::bigint) * interval '1 millisecond'
       when j.due > now() then least(j.due, j.expires_at) else j.expires_at end,
     j.expires_at, j.timeout_ms, j.result_ttl_ms, j.concurrency_key,
     case when j.last_grant is null then 0 else 1 end,
@@ -101,11 +102,11 @@ placed as (
   from judged j
   returning id, status, tenant, queue, priority, due_at, grant_no, deadline_at
 ),
-stored as (${storeTasks('input', "coalesce(i.scheduled_at, now() + nullif(i.delay_ms, 0) * interval '1 millisecond')", ['cron_id'])}
+stored as (${storeTasks('input', "coalesce(i.scheduled_at, now() + nullif(i.delay_ms, 0) * interval '1 millisecond')", ['cron_id', 'submitted_by'])}
 ),
 counted as (
   insert into counters (queue, priority, tenant, gate, slot, depth)
-  select p.queue, p.priority, p.tenant, '', $29::integer, count(*) from placed p where p.status = 'PENDING'
+  select p.queue, p.priority, p.tenant, '', $30::integer, count(*) from placed p where p.status = 'PENDING'
   group by 1, 2, 3 order by 1, 2, 3
   on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
 )
@@ -156,6 +157,7 @@ export function insertValues(
     bigintArray(rows.map((row) => row.handoff?.token ?? null)),
     uuidArray(rows.map((row) => row.cron?.id ?? null)),
     int4Array(rows.map((row) => (row.cron?.isBlocked ? 1 : 0))),
+    uuidArray(rows.map(({ task }) => task.submittedBy ?? null)),
     uuidArray([...sessions].sort()),
     graceMs,
     slot,

@@ -20,6 +20,8 @@ export interface WrittenEvent extends EventRecord {
 export interface TrailFacts {
   readonly status: TaskStatus
   readonly createdBy: 'api' | 'cron' | 'workflow'
+  /** The API key of the call that created it, if it showed one. */
+  readonly submittedBy: Uuid | null
   readonly createdAtMs: number
   /** Null, or in the past: it was due at once. */
   readonly scheduledAtMs: number | null
@@ -37,7 +39,7 @@ export const readTrail: Statement = {
   name: 'read_trail',
   text: `
 select coalesce(u.status, o.status) as status,
-  case when t.cron_id is not null then 'cron' when t.workflow_id is not null then 'workflow' else 'api' end as "createdBy",
+  case when t.cron_id is not null then 'cron' when t.workflow_id is not null then 'workflow' else 'api' end as "createdBy", t.submitted_by as "submittedBy",
   ${ms('t.created_at')} as "createdAtMs", ${ms('t.scheduled_at')} as "scheduledAtMs",
   (select coalesce(json_agg(json_build_object('attempt', c.attempt, 'startedAtMs', ${ms('c.started_at')},
       'dueAtMs', ${ms(`c.ended_at + c.delay_ms * interval '1 millisecond'`)}) order by c.attempt), '[]')

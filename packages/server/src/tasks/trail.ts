@@ -54,10 +54,11 @@ function inOrder(facts: TrailFacts): EventRecord[] {
 const derived = { attempt: null, reason: null }
 
 function submitted(facts: TrailFacts): EventRecord {
-  const { createdAtMs, createdBy } = facts
+  const { createdAtMs, createdBy, submittedBy } = facts
   const [scheduledAtMs = null] = schedulesOf(facts)
+  const actor = submittedBy === null ? createdBy : `${createdBy}:${encodeId('key', submittedBy)}`
   const toStatus = scheduledAtMs !== null && scheduledAtMs > createdAtMs ? 'SCHEDULED' : 'PENDING'
-  return { ...derived, at: createdAtMs, transition: 'submit', fromStatus: null, toStatus, actor: createdBy }
+  return { ...derived, at: createdAtMs, transition: 'submit', fromStatus: null, toStatus, actor }
 }
 
 const promoted = (fromStatus: TaskStatus, at: number): EventRecord => ({

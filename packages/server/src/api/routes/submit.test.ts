@@ -23,6 +23,7 @@ describe('POST /tasks', () => {
       {
         tenant: 'default',
         boundTo: null,
+        submittedBy: null,
         taskType: 'send_email',
         queue: 'default',
         priority: 2,

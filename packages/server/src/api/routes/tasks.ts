@@ -51,7 +51,7 @@ function registerSubmit(app: FastifyInstance, context: ApiContext): void {
         metadata: captures.text('metadata'),
         idempotencyKey: idempotencyHeader(request),
         traceparent: traceparentOf(request),
-        tenant: caller.tenant,
+        caller,
       })
       const submitted = await services.intake.submit(task)
       return accepted(writeSubmitted(submitted), submitted.replayed)
@@ -74,7 +74,7 @@ function registerBatch(app: FastifyInstance, context: ApiContext): void {
       ...batchHeaderErrors(request),
     ],
     handle: async ({ body, captures, request, caller }) => {
-      const shared = { idempotencyKey: undefined, traceparent: traceparentOf(request), tenant: caller.tenant }
+      const shared = { idempotencyKey: undefined, traceparent: traceparentOf(request), caller }
       const tasks: NewTask[] = []
       let hashedChars = 0
       for (const [index, item] of body.tasks.entries()) {
