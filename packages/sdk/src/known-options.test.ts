@@ -70,6 +70,48 @@ describe('an option that nobody knows', () => {
       'cron.preview: there is no option tz; known are cron, every, timezone',
       () => duly.cron.preview(plain({ cron: '@daily', tz: 'UTC' })),
     ],
+    ['keys.create: there is no option scope; did you mean scopes?', () => duly.keys.create(plain({ scope: ['read'] }))],
+    [
+      'keys.create: there is no option expires_at; did you mean expiresAt?',
+      () => duly.keys.create(plain({ name: 'a', scopes: ['read'], expires_at: '2030-01-01T00:00:00Z' })),
+    ],
+    ['stats: there is no option windows; did you mean window?', () => duly.stats(plain({ windows: '1h' }))],
+    ['stats: there is no option window_seconds; did you mean window?', () => duly.stats(plain({ window_seconds: 60 }))],
+    [
+      'tasks.get: there is no option wait_seconds; did you mean waitSeconds?',
+      () => duly.tasks.get('a', plain({ wait_seconds: 1 })),
+    ],
+    [
+      'submitBatch: there is no option sginal; did you mean signal?',
+      () => duly.tasks.submitBatch([], plain({ sginal: 1 })),
+    ],
+    ['tasks.list: there is no option limits; did you mean limit?', () => duly.tasks.list({}, plain({ limits: 1 }))],
+    [
+      'tasks.list: there is no option next_cursor; did you mean cursor?',
+      () => duly.tasks.all({}, plain({ next_cursor: 'x' })).next(),
+    ],
+    ['tasks.runs: there is no option limt; did you mean limit?', () => duly.tasks.runs('a', plain({ limt: 1 }))],
+    ['cron.list: there is no option page_size; did you mean limit?', () => duly.cron.list({}, plain({ page_size: 1 }))],
+    [
+      'cron.firings: there is no option curser; did you mean cursor?',
+      () => duly.cron.firings('a', plain({ curser: 'x' })),
+    ],
+    [
+      'cron.preview: there is no option cuont; did you mean count?',
+      () => duly.cron.preview(plain(every), plain({ cuont: 1 })),
+    ],
+    [
+      'cron.getByName: there is no option tenant_id; did you mean tenant?',
+      () => duly.cron.getByName('a', plain({ tenant_id: 'x' })),
+    ],
+    [
+      'workers.list: there is no option status; did you mean state?',
+      () => duly.workers.list(plain({ status: 'live' })),
+    ],
+    [
+      'queues.purge: there is no option onprogress; did you mean onProgress?',
+      () => duly.queues.purge('a', plain({ onprogress: () => {} })),
+    ],
     ['tasks.wait: there is no option timout; did you mean timeout?', () => duly.tasks.wait('a', plain({ timout: 1 }))],
   ])('is refused: %s', async (told, call) => {
     const error = await Promise.resolve()

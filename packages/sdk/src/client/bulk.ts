@@ -2,10 +2,10 @@ import { Backoff, pause } from '../backoff.js'
 import { type Duration, toMs } from '../duration.js'
 import { checkOptions, namesOf } from '../known-options.js'
 import type { ApiAnswer, HttpClient } from './http.js'
+import { type PageOptions, pageQuery } from './page-options.js'
 import { isPassing, LONGEST_OUTAGE_MS } from './passing.js'
 import { keepRaw, keepRawItems, rawJson } from './raw-json.js'
 import type { Page, TaskStatus } from './records.js'
-import type { PageOptions } from './task-lists.js'
 import { fromWire } from './wire.js'
 
 export type BulkAction = 'cancel' | 'retry' | 'discard'
@@ -148,12 +148,9 @@ export class BulkOperations {
   }
 
   /** A page of them, the newest first. */
-  async list({ limit, cursor, signal }: PageOptions = {}): Promise<Page<BulkRecord>> {
-    const search = new URLSearchParams()
-    if (limit !== undefined) search.set('limit', String(limit))
-    if (cursor !== undefined) search.set('cursor', cursor)
-    const path = `/bulk-operations${search.size === 0 ? '' : `?${search}`}`
-    const answer = await this.#http.call({ method: 'GET', path, repeatable: true, signal })
+  async list(options: PageOptions = {}): Promise<Page<BulkRecord>> {
+    const path = `/bulk-operations${pageQuery('bulk.list', new URLSearchParams(), options)}`
+    const answer = await this.#http.call({ method: 'GET', path, repeatable: true, signal: options.signal })
     const page = fromWire(answer.body) as Page<WireBulk>
     const items = page.items.map(named)
     keepRawItems(items, () => rawJson(answer.text).member('items'))

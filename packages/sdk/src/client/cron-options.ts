@@ -97,15 +97,24 @@ export function checkDefinition(call: 'cron.create' | 'cron.upsert', definition:
   checkRetry(call, definition.retry)
 }
 
-/** @throws TypeError for an option that no schedule has */
-export function checkTiming(timing: CronTiming): void {
-  checkOptions('cron.preview', timing, timingNames)
-}
-
 /** @throws TypeError for an option that no change has */
 export function checkEdit(edit: CronEdit): void {
   checkOptions('cron.update', edit, editNames)
   checkRetry('cron.update', edit.retry)
+}
+
+/** From when on fire times are shown, and how many. */
+export interface PreviewOptions {
+  readonly after?: Date | string
+  readonly count?: number
+}
+
+const previewNames: OptionNames = { names: namesOf<PreviewOptions>({ after: true, count: true }) }
+
+/** @throws TypeError for an option that no preview has */
+export function checkPreview(timing: CronTiming, options: PreviewOptions): void {
+  checkOptions('cron.preview', timing, timingNames)
+  checkOptions('cron.preview', options, previewNames)
 }
 
 /** The fields of a schedule and its rules on the wire. */

@@ -1,4 +1,5 @@
 import type { TaskDefinition } from '../define-task.js'
+import { checkOptions } from '../known-options.js'
 import {
   type CronEdit,
   type CronFilters,
@@ -6,21 +7,22 @@ import {
   type CronTiming,
   checkDefinition,
   checkEdit,
-  checkTiming,
+  checkPreview,
   cronQuery,
   type ImportOptions,
   importToWire,
   instant,
   type PayloadOption,
+  type PreviewOptions,
   timingToWire,
 } from './cron-options.js'
 import type { CronRecord, CronSummary, FiringRecord, ImportedCrontab, SchedulePreview } from './cron-records.js'
 import type { ApiAnswer, HttpClient } from './http.js'
+import { type PageOptions, pageQuery } from './page-options.js'
 import { keepRaw, keepRawItems, rawJson } from './raw-json.js'
 import type { Page } from './records.js'
 import { type AnyTask, encodeSubmission, toSubmission } from './submission.js'
 import type { TaskHandle } from './task-handle.js'
-import type { PageOptions } from './task-lists.js'
 import type { Tasks } from './tasks.js'
 import { fromWire } from './wire.js'
 
@@ -86,18 +88,17 @@ export class Cron {
    * The one of a name, in the tenant of the key unless one is named.
    * @throws DulyApiError `not_found`
    */
-  async getByName(name: string, { tenant }: { readonly tenant?: string } = {}): Promise<CronRecord> {
+  async getByName(name: string, options: { readonly tenant?: string } = {}): Promise<CronRecord> {
+    checkOptions('cron.getByName', options, { names: ['tenant'], elsewhere: { tenant_id: 'tenant' } })
+    const { tenant } = options
     const query = tenant === undefined ? '' : `?${new URLSearchParams({ tenant_id: tenant })}`
     return toCron(await this.#http.call({ method: 'GET', path: `${namePath(name)}${query}`, repeatable: true }))
   }
 
   /** A page of recurring tasks, the newest first. It may be short, or empty, and yet have a `nextCursor`; see {@link all}. */
-  async list(filters: CronFilters = {}, { limit, cursor, signal }: PageOptions = {}): Promise<Page<CronSummary>> {
-    const search = cronQuery(filters)
-    if (limit !== undefined) search.set('limit', String(limit))
-    if (cursor !== undefined) search.set('cursor', cursor)
-    const path = `/cron-tasks${search.size === 0 ? '' : `?${search}`}`
-    const answer = await this.#http.call({ method: 'GET', path, repeatable: true, signal })
+  async list(filters: CronFilters = {}, options: PageOptions = {}): Promise<Page<CronSummary>> {
+    const path = `/cron-tasks${pageQuery('cron.list', cronQuery(filters), options)}`
+    const answer = await this.#http.call({ method: 'GET', path, repeatable: true, signal: options.signal })
     const page = fromWire(answer.body) as Page<WireCron>
     const items = page.items.map((item) => named<CronSummary>(item))
     keepRawItems(items, () => rawJson(answer.text).member('items'))
@@ -154,12 +155,9 @@ export class Cron {
   }
 
   /** What it fired, and why not, the latest first; also of one that was deleted. */
-  async firings(cron: string, { limit, cursor, signal }: PageOptions = {}): Promise<Page<FiringRecord>> {
-    const search = new URLSearchParams()
-    if (limit !== undefined) search.set('limit', String(limit))
-    if (cursor !== undefined) search.set('cursor', cursor)
-    const path = `${cronPath(cron, 'firings')}${search.size === 0 ? '' : `?${search}`}`
-    const answer = await this.#http.call({ method: 'GET', path, repeatable: true, signal })
+  async firings(cron: string, options: PageOptions = {}): Promise<Page<FiringRecord>> {
+    const path = `${cronPath(cron, 'firings')}${pageQuery('cron.firings', new URLSearchParams(), options)}`
+    const answer = await this.#http.call({ method: 'GET', path, repeatable: true, signal: options.signal })
     const page = fromWire(answer.body) as Page<WireFiring>
     const items = page.items.map(({ id, ...firing }): FiringRecord => ({ ...firing, taskId: id }))
     keepRawItems(items, () => rawJson(answer.text).member('items'))
@@ -167,11 +165,8 @@ export class Cron {
   }
 
   /** The fire times of a schedule strictly after an instant (now unless given), and the schedule in words; nothing is stored. */
-  async preview(
-    timing: CronTiming,
-    options: { readonly after?: Date | string; readonly count?: number } = {},
-  ): Promise<SchedulePreview> {
-    checkTiming(timing)
+  async preview(timing: CronTiming, options: PreviewOptions = {}): Promise<SchedulePreview> {
+    checkPreview(timing, options)
     const body = JSON.stringify({ ...timingToWire(timing), after: instant(options.after), count: options.count })
     const answer = await this.#http.call({ method: 'POST', path: '/cron-tasks/preview', body, repeatable: true })
     return keepRaw(fromWire(answer.body) as SchedulePreview, () => rawJson(answer.text))

@@ -1,9 +1,9 @@
 import { checkOptions, namesOf } from '../known-options.js'
 import { BulkHandle, type BulkReceipt } from './bulk.js'
 import type { ApiAnswer, HttpClient } from './http.js'
+import { type PageOptions, pageQuery } from './page-options.js'
 import { keepRaw, keepRawItems, rawJson } from './raw-json.js'
 import type { Page, TaskRecord } from './records.js'
-import type { PageOptions } from './task-lists.js'
 import { fromWire } from './wire.js'
 
 /** A task whose retries, crashes or snoozes are used up. */
@@ -63,14 +63,13 @@ export interface SummaryOptions extends Pick<DeadLetterFilters, 'queue' | 'taskT
   readonly limit?: number
 }
 
-const parameters: Readonly<Record<keyof DeadLetterFilters | 'limit' | 'cursor', string>> = {
+const parameters: Readonly<Record<keyof DeadLetterFilters | 'limit', string>> = {
   queue: 'queue',
   taskType: 'task_type',
   tenant: 'tenant_id',
   errorClass: 'error_class',
   fingerprint: 'fingerprint',
   limit: 'limit',
-  cursor: 'cursor',
 }
 
 const elsewhere = { tenant_id: 'tenant' }
@@ -103,10 +102,10 @@ export class DeadLetters {
   }
 
   /** A page of dead letters, the latest first. It may be short, or empty, and yet have a `nextCursor`; see {@link all}. */
-  async list(filters: DeadLetterFilters = {}, { limit, cursor, signal }: PageOptions = {}): Promise<Page<DeadLetter>> {
+  async list(filters: DeadLetterFilters = {}, options: PageOptions = {}): Promise<Page<DeadLetter>> {
     checkOptions('dlq.list', filters, filterNames)
-    const path = `/dlq${queryOf({ ...filters, limit, cursor })}`
-    const answer = await this.#http.call({ method: 'GET', path, repeatable: true, signal })
+    const path = `/dlq${pageQuery('dlq.list', new URLSearchParams(queryOf(filters)), options)}`
+    const answer = await this.#http.call({ method: 'GET', path, repeatable: true, signal: options.signal })
     const page = toRecord<Page<DeadLetter>>(answer)
     keepRawItems(page.items, () => rawJson(answer.text).member('items'))
     return page

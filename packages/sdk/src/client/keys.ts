@@ -1,3 +1,4 @@
+import { checkOptions, namesOf } from '../known-options.js'
 import type { HttpClient } from './http.js'
 import { everyPage } from './pages.js'
 import type { ApiKeyRecord, ApiKeyScope, CreatedApiKey, RevokedApiKey } from './records.js'
@@ -15,6 +16,11 @@ export interface CreateKeyOptions {
   readonly expiresAt?: Date | string
 }
 
+const createNames = {
+  names: namesOf<CreateKeyOptions>({ name: true, scopes: true, tenant: true, expiresAt: true }),
+  elsewhere: { tenant_id: 'tenant', scope: 'scopes' },
+}
+
 /** `duly.keys`: API keys. All calls take a key with the scope `admin`; one that is bound to a tenant manages that tenant's. */
 export class ApiKeys {
   readonly #http: HttpClient
@@ -24,7 +30,9 @@ export class ApiKeys {
   }
 
   /** Makes a key. Its secret is in this answer and nowhere else. Not repeated when the answer got lost. */
-  async create({ name, scopes, tenant, expiresAt }: CreateKeyOptions): Promise<CreatedApiKey> {
+  async create(options: CreateKeyOptions): Promise<CreatedApiKey> {
+    checkOptions('keys.create', options, createNames)
+    const { name, scopes, tenant, expiresAt } = options
     const body = JSON.stringify({ name, scopes, tenant_id: tenant, expires_at: expiresAt })
     const answer = await this.#http.call({ method: 'POST', path: '/api-keys', body, repeatable: false })
     return fromWire(answer.body) as CreatedApiKey

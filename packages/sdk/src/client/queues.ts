@@ -1,3 +1,4 @@
+import { checkOptions } from '../known-options.js'
 import type { HttpClient } from './http.js'
 import { everyPage } from './pages.js'
 import type { PausedQueue, PurgeSummary, QueueRecord } from './records.js'
@@ -46,6 +47,7 @@ export class Queues {
     name: string,
     options: { readonly onProgress?: (summary: PurgeSummary) => void; readonly signal?: AbortSignal } = {},
   ): Promise<PurgeSummary> {
+    checkOptions('queues.purge', options, { names: ['onProgress', 'signal'] })
     let cancelled = 0
     for (;;) {
       const step = (await this.#post(name, 'purge', options.signal)) as PurgeSummary & { readonly complete: boolean }

@@ -1,4 +1,5 @@
 import { type Duration, toMs } from '../duration.js'
+import { checkOptions, namesOf } from '../known-options.js'
 import type { HttpClient } from './http.js'
 import type { StatsRecord } from './records.js'
 import { fromWire } from './wire.js'
@@ -10,8 +11,13 @@ export interface StatsOptions {
   readonly by?: 'queue' | 'task_type' | 'tenant'
 }
 
+const names = namesOf<StatsOptions>({ window: true, by: true })
+const elsewhere = { window_seconds: 'window', group_by: 'by' }
+
 /** `duly.stats()`: rates, percentiles and counts of a window. */
-export async function readStats(http: HttpClient, { window, by }: StatsOptions): Promise<StatsRecord> {
+export async function readStats(http: HttpClient, options: StatsOptions): Promise<StatsRecord> {
+  checkOptions('stats', options, { names, elsewhere })
+  const { window, by } = options
   const query = new URLSearchParams()
   if (window !== undefined) query.set('window_seconds', String(Math.round(toMs(window) / 1_000)))
   if (by !== undefined) query.set('by', by)

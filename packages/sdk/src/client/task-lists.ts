@@ -21,15 +21,6 @@ export interface TaskFilters {
   readonly correlationId?: string
 }
 
-/** Which page of a list. */
-export interface PageOptions {
-  /** Items at most, 1 to 500 (of runs: 100). Default 50. */
-  readonly limit?: number
-  /** `nextCursor` of the page before, with the same filters. */
-  readonly cursor?: string
-  readonly signal?: AbortSignal
-}
-
 /** An edit of a task that waits: at least one field; what is absent stays. */
 export interface TaskEdit {
   /** Null or in the past: now. Only while it is SCHEDULED or PENDING. */
@@ -68,14 +59,6 @@ export function filtersToWire(call: string, filters: TaskFilters): Record<string
     if (value !== undefined) wire[parameter] = instant(value)
   }
   return wire
-}
-
-/** The query of a list: `?…`, or nothing. */
-export function listQuery(filters: TaskFilters, { limit, cursor }: PageOptions): string {
-  const search = new URLSearchParams(filtersToWire('tasks.list', filters))
-  if (limit !== undefined) search.set('limit', String(limit))
-  if (cursor !== undefined) search.set('cursor', cursor)
-  return search.size === 0 ? '' : `?${search}`
 }
 
 const editNames = {

@@ -4,6 +4,7 @@ import { toMs } from '../duration.js'
 import { checkOptions, namesOf } from '../known-options.js'
 import { type BulkAction, type BulkHandle, type BulkPreview, handleOf, startBulk, toPreview } from './bulk.js'
 import type { ApiAnswer, HttpClient } from './http.js'
+import { type PageOptions, pageQuery } from './page-options.js'
 import { isPassing, LONGEST_OUTAGE_MS } from './passing.js'
 import { keepRaw, keepRawItems, type RawJson, rawJson } from './raw-json.js'
 import {
@@ -19,14 +20,7 @@ import {
 } from './records.js'
 import { type AnyTask, checkSubmitOptions, encodeSubmission, type SubmitOptions, toSubmission } from './submission.js'
 import { TaskHandle, type WaitOptions } from './task-handle.js'
-import {
-  encodeEdit,
-  filtersToWire,
-  listQuery,
-  type PageOptions,
-  type TaskEdit,
-  type TaskFilters,
-} from './task-lists.js'
+import { encodeEdit, filtersToWire, type TaskEdit, type TaskFilters } from './task-lists.js'
 import { fromWire } from './wire.js'
 
 /** One task of a batch; made type-safe by {@link batchItem}. */
@@ -49,6 +43,19 @@ export function batchItem<PayloadIn>(
 
 /** Longest single wait, s: safely below the server's limit (60) and the patience of proxies. */
 const LONGEST_WAIT_SECONDS = 30
+
+/** How a record is read. */
+interface GetOptions {
+  readonly waitSeconds?: number
+  readonly signal?: AbortSignal
+}
+
+const getNames = {
+  names: namesOf<GetOptions>({ waitSeconds: true, signal: true }),
+  elsewhere: { wait_seconds: 'waitSeconds', wait: 'waitSeconds', timeout: 'waitSeconds' },
+}
+
+const batchNames = { names: ['signal'] }
 
 const waitNames = namesOf<WaitOptions>({ timeout: true, signal: true })
 
@@ -100,6 +107,7 @@ export class Tasks {
     items: readonly BatchItem[],
     options: { readonly signal?: AbortSignal } = {},
   ): Promise<readonly TaskHandle[]> {
+    checkOptions('submitBatch', options, batchNames)
     const tasks: string[] = []
     for (const [index, item] of items.entries()) {
       const { task, payload, options = {} } = item
@@ -121,10 +129,8 @@ export class Tasks {
   }
 
   /** The record; with `waitSeconds` (0 to 60) the server holds the answer until the task is finished, or that long. */
-  async get(
-    id: string,
-    options: { readonly waitSeconds?: number; readonly signal?: AbortSignal } = {},
-  ): Promise<TaskRecord> {
+  async get(id: string, options: GetOptions = {}): Promise<TaskRecord> {
+    checkOptions('tasks.get', options, getNames)
     const { signal } = options
     // Whole milliseconds: the server takes no number with more than nine decimals.
     const waitSeconds = Math.round((options.waitSeconds ?? 0) * 1_000) / 1_000
@@ -174,7 +180,8 @@ export class Tasks {
 
   /** A page of tasks, the newest first. It may be short, or empty, and yet have a `nextCursor`; see {@link all}. */
   async list(filters: TaskFilters = {}, page: PageOptions = {}): Promise<Page<TaskSummary>> {
-    return this.#page<TaskSummary>(`/tasks${listQuery(filters, page)}`, page)
+    const query = pageQuery('tasks.list', new URLSearchParams(filtersToWire('tasks.list', filters)), page)
+    return this.#page<TaskSummary>(`/tasks${query}`, page)
   }
 
   /**
@@ -228,7 +235,8 @@ export class Tasks {
 
   /** The current run of a task, then those that a retry by hand took back, the newest first. */
   async runs(id: string, page: PageOptions = {}): Promise<Page<RunRecord>> {
-    return this.#page<RunRecord>(`${taskPath(id, 'runs')}${listQuery({}, page)}`, page)
+    const query = pageQuery('tasks.runs', new URLSearchParams(), page)
+    return this.#page<RunRecord>(`${taskPath(id, 'runs')}${query}`, page)
   }
 
   /** Every attempt so far, the oldest first. */

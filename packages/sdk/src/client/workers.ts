@@ -1,3 +1,4 @@
+import { checkOptions } from '../known-options.js'
 import type { HttpClient } from './http.js'
 import { everyPage } from './pages.js'
 import type { WorkerRecord } from './records.js'
@@ -12,7 +13,8 @@ export class Workers {
   }
 
   /** The workers that are there, the youngest first; with `state` those of that state, with `ended` those that are gone. */
-  list(options: { readonly state?: 'live' | 'draining' | 'ended' } = {}): Promise<readonly WorkerRecord[]> {
+  async list(options: { readonly state?: 'live' | 'draining' | 'ended' } = {}): Promise<readonly WorkerRecord[]> {
+    checkOptions('workers.list', options, { names: ['state'], elsewhere: { status: 'state' } })
     return everyPage<WorkerRecord>(this.#http, '/workers', options.state === undefined ? {} : { state: options.state })
   }
 
