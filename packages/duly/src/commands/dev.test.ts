@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cli } from '../testing/captured-cli.js'
-import { areGone, DevProcess, eventually } from '../testing/dev-process.js'
+import { DevProcess, eventually } from '../testing/dev-process.js'
 
 let folder: string
 let dev: DevProcess
@@ -278,26 +278,5 @@ describe('the database of duly dev', () => {
     expect(dev.lines.join('\n')).toMatch(
       /PostgreSQL ended unexpectedly[\s\S]*the worker ended unexpectedly|the worker ended unexpectedly[\s\S]*PostgreSQL ended/,
     )
-  })
-})
-
-describe('the end', () => {
-  it('by a signal to the whole process group: in order, clean, and nothing is left', async () => {
-    const own = await DevProcess.start(join(folder, 'own'))
-    expect(await own.end('SIGTERM')).toBe(0)
-    const stops = own.lines.map((line) => JSON.parse(line)).filter(({ msg }) => /^stopped /.test(msg ?? ''))
-    expect(stops.filter(({ name }) => name === 'duly').map(({ msg }) => msg)).toEqual([
-      'stopped the worker',
-      'stopped the server',
-      'stopped PostgreSQL',
-    ])
-    expect(await areGone(own.pids)).toBe(true)
-  })
-
-  it('by SIGKILL: the worker and PostgreSQL follow within seconds', async () => {
-    const own = await DevProcess.start(join(folder, 'own'))
-    onTestFinished(() => void own.end('SIGKILL'))
-    own.child.kill('SIGKILL')
-    await eventually('all are gone', () => areGone(own.pids))
   })
 })

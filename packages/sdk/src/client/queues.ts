@@ -1,7 +1,7 @@
 import { checkOptions } from '../known-options.js'
+import type { PausedQueue, PurgeSummary, QueueRecord } from './fleet-records.js'
 import type { HttpClient } from './http.js'
 import { everyPage } from './pages.js'
-import type { PausedQueue, PurgeSummary, QueueRecord } from './records.js'
 import { fromWire } from './wire.js'
 
 /** `duly.queues`: what waits where, and the operator's calls. */

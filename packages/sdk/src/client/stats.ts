@@ -1,7 +1,7 @@
 import { type Duration, toMs } from '../duration.js'
 import { checkOptions, namesOf } from '../known-options.js'
+import type { StatsRecord } from './fleet-records.js'
 import type { HttpClient } from './http.js'
-import type { StatsRecord } from './records.js'
 import { fromWire } from './wire.js'
 
 export interface StatsOptions {

@@ -1,7 +1,7 @@
 import { checkOptions } from '../known-options.js'
+import type { WorkerRecord } from './fleet-records.js'
 import type { HttpClient } from './http.js'
 import { everyPage } from './pages.js'
-import type { WorkerRecord } from './records.js'
 import { fromWire } from './wire.js'
 
 /** `duly.workers`: the fleet, and the operator's call on it. To run tasks, see `Worker`. */

@@ -5,8 +5,8 @@ import { type Duration, toMs } from '../duration.js'
 import { WorkerApi } from './api.js'
 import type { Attempt, Registered } from './attempt.js'
 import type { StopSummary, WorkerEvents } from './events.js'
-import type { RetryAfter } from './handler-errors.js'
-import { LeaseLostError, type Snooze, WorkerStoppingError } from './handler-errors.js'
+import type { Handler } from './handler.js'
+import { LeaseLostError, WorkerStoppingError } from './handler-errors.js'
 import { HeartbeatThread } from './heartbeat-thread.js'
 import { Link } from './link.js'
 import { type ErrorContext, type ResolvedWorkerOptions, resolveWorkerOptions, type WorkerOptions } from './options.js'
@@ -19,28 +19,9 @@ import { runUntilSignal } from './run-until-signal.js'
 import { Runner } from './runner.js'
 import type { Session } from './session.js'
 import { leave, shutDown } from './shutdown.js'
-import type { ContextServices, TaskContext } from './task-context.js'
+import type { ContextServices } from './task-context.js'
 import type { WireInstructions } from './wire.js'
-
-/** What a handler may give back: its result, or an outcome that is none. */
-export type HandlerResult<ResultIn> = ResultIn | Snooze | RetryAfter
-
-export type Handler<Payload = unknown, ResultIn = unknown> = (
-  payload: Payload,
-  context: TaskContext,
-) => HandlerResult<ResultIn> | Promise<HandlerResult<ResultIn>>
-
-export const WORKER_STATES = ['idle', 'starting', 'running', 'stopping', 'stopped'] as const
-
-export type WorkerState = (typeof WORKER_STATES)[number]
-
-const NEXT: Readonly<Record<WorkerState, readonly WorkerState[]>> = {
-  idle: ['starting', 'stopping'],
-  starting: ['running', 'stopping'],
-  running: ['stopping'],
-  stopping: ['stopped'],
-  stopped: [],
-}
+import { nextState, type WorkerState } from './worker-state.js'
 
 /** Why a session ended, for people. */
 const GIVEN_UP = 'the server has given it up'
@@ -306,8 +287,7 @@ export class Worker extends EventEmitter<WorkerEvents> {
   }
 
   #move(to: WorkerState): void {
-    if (!NEXT[this.#state].includes(to)) throw new Error(`a worker cannot go from ${this.#state} to ${to}`)
-    this.#state = to
+    this.#state = nextState(this.#state, to)
   }
 }
 

@@ -1,52 +1,23 @@
-import { randomUUID } from 'node:crypto'
 import { ManualClock, systemClock } from '@duly/domain'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { fillRollups } from '../../../../bench/src/fill-rollups.js'
-import { makeStoreBench, type StoreBench } from '../queue/testing/store-bench.js'
-import { StatsStore } from '../store/stats-store.js'
+import { describe, expect, it } from 'vitest'
 import { namesPerMinute } from './cells.js'
 import { Depths } from './depths.js'
-import { grains } from './grains.js'
 import { Recorder } from './recorder.js'
 import { Stats } from './stats.js'
-import { Summer } from './summer.js'
+import { hourMs, place, StatsBench } from './testing/stats-bench.js'
 
-const hourMs = 3_600_000
-const place = (n: number) => ({ queue: `q${n}`, taskType: `t${n % 2}`, tenant: `n${n % 3}` })
-
-let bench: StoreBench
-/** What the nodes of these tests take for the store's time. */
-let nowMs: number
-const storeNowMs = (): number => nowMs
-beforeAll(async () => {
-  bench = await makeStoreBench()
-})
-afterAll(() => bench.close())
-beforeEach(async () => {
-  await bench.sql('truncate stats_rollups')
-  const [row] = await bench.sql<{ ms: number }>(`select date_part('epoch', now()) * 1000 as ms`)
-  nowMs = row?.ms ?? Number.NaN
-})
-
-const newStore = (): StatsStore => new StatsStore(bench.database, { writer: randomUUID() })
-function newNode(store = newStore()) {
-  const recorder = new Recorder({ store, storeNowMs })
-  // its answers are kept for a second of a clock that moves on with each look
-  let readMs = 0
-  const clock = { ...systemClock, monotonicMs: () => (readMs += 10_000) }
-  return { store, recorder, stats: new Stats({ store, recorder, clock, storeNowMs }) }
-}
+const at = new StatsBench()
 
 describe('a recorder', () => {
   it('writes each figure once, however often it writes, and though an answer was lost', async () => {
-    const store = newStore()
+    const store = at.newStore()
     const write = store.writeMinute.bind(store)
     let losses = 2
     store.writeMinute = async (rows) => {
       await write(rows)
       if (losses-- > 0) throw new Error('the answer was lost')
     }
-    const { recorder, stats } = newNode(store)
+    const { recorder, stats } = at.newNode(store)
     for (let n = 0; n < 10; n++) recorder.now().count(place(n), 'submitted')
     await expect(recorder.flush()).rejects.toThrow('lost')
     recorder.now().count(place(0), 'submitted')
@@ -57,20 +28,20 @@ describe('a recorder', () => {
   })
 
   it('goes on with a minute over which the clock stepped back, and begins none anew', async () => {
-    const { recorder, stats } = newNode()
+    const { recorder, stats } = at.newNode()
     recorder.now().count(place(1), 'started')
-    nowMs += 60_000
-    recorder.now().count(place(1), 'started')
-    await recorder.flush()
-    nowMs -= 60_000
+    at.nowMs += 60_000
     recorder.now().count(place(1), 'started')
     await recorder.flush()
-    nowMs += 60_000
+    at.nowMs -= 60_000
+    recorder.now().count(place(1), 'started')
+    await recorder.flush()
+    at.nowMs += 60_000
     expect((await stats.read(null, { windowMs: 600_000, by: null })).totals.started).toBe(3)
   })
 
   it('keeps a bounded number of names apart, and the rest in one', async () => {
-    const { recorder, stats } = newNode()
+    const { recorder, stats } = at.newNode()
     for (let n = 0; n < namesPerMinute + 50; n++) {
       recorder.now().count({ queue: `q${n}`, taskType: 't', tenant: 'x' }, 'submitted')
       recorder.now().count({ queue: 'q0', taskType: 't', tenant: 'x' }, 'submitted')
@@ -82,26 +53,26 @@ describe('a recorder', () => {
       { name: 'q0', submitted: namesPerMinute + 51 },
       { name: '(other)', submitted: 50 },
     ])
-    const [rows] = await bench.sql<{ n: number }>('select count(*)::integer as n from stats_rollups')
+    const [rows] = await at.bench.sql<{ n: number }>('select count(*)::integer as n from stats_rollups')
     expect(rows?.n).toBe(1 + namesPerMinute + 1 + 1 + 1)
   })
 
   it('gives up what a store that is away for long does not take, and not more', async () => {
-    const store = newStore()
+    const store = at.newStore()
     const write = store.writeMinute.bind(store)
     store.writeMinute = () => Promise.reject(new Error('away'))
-    const { recorder, stats } = newNode(store)
-    for (let minute = 0; minute < 25; minute++, nowMs += 60_000) {
+    const { recorder, stats } = at.newNode(store)
+    for (let minute = 0; minute < 25; minute++, at.nowMs += 60_000) {
       recorder.now().count(place(0), 'submitted')
       await recorder.flush().catch(() => {})
     }
     store.writeMinute = write
-    nowMs -= 60_000
+    at.nowMs -= 60_000
     expect((await stats.read(null, { windowMs: hourMs, by: null })).totals.submitted).toBe(10)
   })
 
   it('costs some hundred nanoseconds a task', () => {
-    const { recorder } = newNode()
+    const { recorder } = at.newNode()
     const rounds = 200_000
     const places = Array.from({ length: 40 }, (_, n) => place(n))
     const before = process.cpuUsage()
@@ -123,7 +94,7 @@ describe('a recorder', () => {
 
 describe('figures', () => {
   it('are sums over nodes and minutes, with rates, percentiles and an error rate', async () => {
-    const [one, two] = [newNode(), newNode()]
+    const [one, two] = [at.newNode(), at.newNode()]
     for (const { recorder } of [one, two]) {
       for (let n = 0; n < 90; n++) {
         const minute = recorder.now()
@@ -154,7 +125,7 @@ describe('figures', () => {
   })
 
   it('of a tenant are its own, and not kept by queue', async () => {
-    const { recorder, stats } = newNode()
+    const { recorder, stats } = at.newNode()
     for (let n = 0; n < 9; n++) recorder.now().count(place(n), 'submitted')
     const mine = await stats.read('n1', { windowMs: 60_000, by: 'tenant' })
     expect(mine.totals.submitted).toBe(3)
@@ -166,15 +137,20 @@ describe('figures', () => {
   })
 
   it('that are asked for at once cost one look', async () => {
-    const store = newStore()
+    const store = at.newStore()
     let reads = 0
     const read = store.read.bind(store)
     store.read = (...args) => {
       reads++
       return read(...args)
     }
-    const recorder = new Recorder({ store, storeNowMs })
-    const stats = new Stats({ store, recorder, clock: { ...systemClock, monotonicMs: () => 0 }, storeNowMs })
+    const recorder = new Recorder({ store, storeNowMs: at.storeNowMs })
+    const stats = new Stats({
+      store,
+      recorder,
+      clock: { ...systemClock, monotonicMs: () => 0 },
+      storeNowMs: at.storeNowMs,
+    })
     await Promise.all(Array.from({ length: 50 }, () => stats.read(null, { windowMs: hourMs, by: null })))
     expect(reads).toBe(1)
     store.read = () => Promise.reject(new Error('away'))
@@ -186,7 +162,7 @@ describe('figures', () => {
 
 describe('depths', () => {
   it('are summed up once in twenty times as long as that takes, and anew after a failure', async () => {
-    const store = newStore()
+    const store = at.newStore()
     const clock = new ManualClock()
     let looks = 0
     const look = store.depthOfQueues.bind(store)
@@ -197,7 +173,7 @@ describe('depths', () => {
     }
     const depths = new Depths({ store, clock })
     const read = () => depths.read(null, 'queue', async () => [])
-    await bench.sql(
+    await at.bench.sql(
       "insert into counters values ('deep', 1, 't', '', 1, 7), ('deep', 1, 't', '', 2, -3), ('q', 1, 't', '', 3, -1)",
     )
     const found = { total: 3, byName: new Map(Object.entries({ deep: 4, q: 0 })) }
@@ -215,17 +191,17 @@ describe('depths', () => {
     expect(await read()).toEqual(found)
     expect(await depths.read('t', 'tenant', async () => [])).toEqual({ total: 3, byName: new Map([['t', 3]]) })
     expect(await depths.read(null, 'tenant', async () => ['t'])).toEqual({ total: 3, byName: new Map([['t', 3]]) })
-    await bench.sql('delete from counters')
+    await at.bench.sql('delete from counters')
   })
 })
 
 describe('a node that does not know the time', () => {
   it('counts on in the minute before, and fails nothing', async () => {
     let known: number | null = null
-    const store = newStore()
+    const store = at.newStore()
     const recorder = new Recorder({ store, storeNowMs: () => known })
     recorder.now().count(place(0), 'submitted')
-    known = nowMs
+    known = at.nowMs
     recorder.now().count(place(0), 'submitted')
     const { startMs } = recorder.now()
     known = null
@@ -235,122 +211,5 @@ describe('a node that does not know the time', () => {
     store.writeMinute = async (written) => void rows.push(...written)
     await recorder.flush()
     expect(rows).toContainEqual(expect.objectContaining({ startMs, submitted: 2 }))
-  })
-})
-
-describe('sums', () => {
-  it('are read in the place of what they are made of, and outlive it', async () => {
-    const realNowMs = nowMs
-    nowMs -= 30 * hourMs
-    const nodes = [newNode(), newNode()]
-    let submitted = 0
-    for (const minutesAgo of [1_800, 1_799, 1_500, 420, 419, 300, 121, 30, 16, 1, 0]) {
-      nowMs = realNowMs - minutesAgo * 60_000
-      for (const { recorder } of nodes) {
-        for (let n = 0; n < 6; n++) {
-          recorder.now().count(place(n), 'submitted')
-          recorder.now().measure(place(n), 'wait', 50)
-          submitted++
-        }
-        await recorder.flush()
-      }
-    }
-    nowMs = realNowMs
-    const [one] = nodes as [(typeof nodes)[0]]
-    const read = async (windowMs = 48 * hourMs) => {
-      const { totals, items } = await one.stats.read(null, { windowMs, by: 'task_type' })
-      return {
-        all: totals.submitted,
-        wait: totals.waitMs,
-        types: items.map(({ name, submitted }) => [name, submitted]),
-      }
-    }
-    const before = await read()
-    const half = submitted / 2
-    expect(before).toMatchObject({
-      all: submitted,
-      types: [
-        ['t0', half],
-        ['t1', half],
-      ],
-    })
-    const windows = [hourMs, 6 * hourMs, 24 * hourMs, 25 * hourMs, 7 * 24 * hourMs]
-    const readAll = async () => Promise.all(windows.map((windowMs) => read(windowMs)))
-    const short = await readAll()
-    const summer = new Summer({ store: one.store, storeNowMs })
-    await Promise.all([summer.runOnce(), new Summer({ store: newStore(), storeNowMs }).runOnce()])
-    expect(await read()).toEqual(before)
-    expect(await readAll()).toEqual(short)
-    await summer.runOnce()
-    expect(await read()).toEqual(before)
-    const rows = await bench.sql<{ grain: number; n: number; hours: number }>(
-      `select grain, count(distinct start)::integer as n, (extract(epoch from now() - min(start)) / 3600)::float8 as hours
-       from stats_rollups group by 1 order by 1`,
-    )
-    const oldest = Object.fromEntries(rows.map(({ grain, hours }) => [grain, hours]))
-    expect(Object.keys(oldest).slice(0, 4)).toEqual(['60', '600', '3600', '21600'])
-    expect(oldest[60]).toBeLessThan(3.1)
-    expect(oldest[600]).toBeLessThan(26.2)
-    expect(oldest[3_600]).toBeGreaterThan(29)
-  })
-
-  it('are made anew while a node may still be late with its minutes', async () => {
-    const realNowMs = nowMs
-    nowMs = Math.floor(realNowMs / 600_000) * 600_000 - 1
-    const [one, two] = [newNode(), newNode()]
-    one.recorder.now().count(place(0), 'submitted')
-    two.recorder.now().count(place(0), 'submitted')
-    await one.recorder.flush()
-    const summer = new Summer({ store: one.store, storeNowMs: () => realNowMs })
-    await summer.runOnce()
-    await two.recorder.flush()
-    await summer.runOnce()
-    const rows = await bench.sql("select submitted from stats_rollups where grain = 600 and kind = 'all'")
-    expect(rows).toEqual([{ submitted: 2 }])
-  })
-
-  it('keep as many names apart as a minute, and go after a month', async () => {
-    const realNowMs = nowMs
-    const firstMs = Math.floor(realNowMs / hourMs) * hourMs - 2 * hourMs
-    nowMs = firstMs
-    const { recorder, store, stats } = newNode()
-    for (let minute = 0; minute < 2; minute++) {
-      nowMs = firstMs + minute * 60_000
-      for (let n = 0; n < 150; n++) {
-        recorder.now().count({ queue: `q${minute * 150 + n}`, taskType: 't', tenant: 'x' }, 'started')
-      }
-      await recorder.flush()
-    }
-    await bench.sql(
-      `insert into stats_rollups select g, 'all', now() - interval '32 days', '',
-        '00000000-0000-0000-0000-000000000000', 1, 1, 1, 0, 0, 0, 0, 0, 0, '', '' from unnest('{3600,86400}'::integer[]) g`,
-    )
-    nowMs = realNowMs
-    await new Summer({ store, storeNowMs }).runOnce()
-    const rows = await bench.sql<{ kind: string; n: number; started: number }>(
-      `select kind, count(*)::integer as n, sum(started)::integer as started from stats_rollups where grain = 3600
-       group by 1 order by 1`,
-    )
-    expect(rows).toEqual([
-      { kind: 'all', n: 1, started: 300 },
-      { kind: 'queue', n: namesPerMinute + 1, started: 300 },
-      { kind: 'task_type', n: 1, started: 300 },
-      { kind: 'tenant', n: 1, started: 300 },
-    ])
-    const { items } = await stats.read(null, { windowMs: 3 * hourMs, by: 'queue' })
-    expect(items[0]).toMatchObject({ name: '(other)', started: 100 })
-  })
-
-  it('answer windows of any length when they are full', async () => {
-    await fillRollups(bench.sql, { grains, names: 20, days: 10, writers: 2 })
-    const { stats } = newNode()
-    for (const windowMs of [60_000, hourMs, 24 * hourMs, 7 * 24 * hourMs]) {
-      const before = performance.now()
-      const { totals, items } = await stats.read(null, { windowMs, by: 'queue' })
-      console.info(`${windowMs / 60_000} min of 20 names: ${Math.round(performance.now() - before)} ms`)
-      expect(items).toHaveLength(20)
-      expect(items.every(({ started }) => started === totals.started)).toBe(true)
-      expect(totals.waitMs).not.toBeNull()
-    }
   })
 })
