@@ -1,17 +1,7 @@
 import { DulyError } from '@duly/domain'
-import { afterEach, describe, expect, it } from 'vitest'
-import { contractErrors, type TestApi, testApi } from './test-support/test-api.js'
-
-const apis: TestApi[] = []
-afterEach(async () => {
-  await Promise.all(apis.splice(0).map(({ app }) => app.close()))
-})
-
-function started(...config: Parameters<typeof testApi>): TestApi {
-  const api = testApi(...config)
-  apis.push(api)
-  return api
-}
+import { describe, expect, it } from 'vitest'
+import { started } from './test-support/started.js'
+import { contractErrors } from './test-support/test-api.js'
 
 const json = { 'content-type': 'application/json' }
 const task = '{"task_type":"a"}'

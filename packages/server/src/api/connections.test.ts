@@ -1,7 +1,8 @@
 import { connect } from 'node:net'
 import { encodeId } from '@duly/domain'
 import { describe, expect, it } from 'vitest'
-import { dial, problemIn, started } from './test-support/dial.js'
+import { dial, problemIn } from './test-support/dial.js'
+import { started } from './test-support/started.js'
 
 const json = { 'content-type': 'application/json' }
 const task = '{"task_type":"a"}'

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { dial, problemIn, started } from './test-support/dial.js'
+import { dial, problemIn } from './test-support/dial.js'
+import { started } from './test-support/started.js'
 
 const task = '{"task_type":"a"}'
 

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { GrantedTask, PollRequest } from '../model.js'
 import { expectSound, openRow, statusOf, trailOf, wholeTrailOf } from '../testing/facts.js'
 import { mark, silence } from '../testing/lives.js'
-import { keyed, newTask, openTestNode, openTestStore, type TestNode } from '../testing/test-node.js'
+import { keyed, newTask, openTestNode, openTestStore, quietBeat, type TestNode } from '../testing/test-node.js'
 
 const store = await openTestStore()
 const { node } = store
@@ -38,21 +38,10 @@ async function working(count: number): Promise<{ session: string; queue: string;
   // the worker acknowledges with its next call
   await node.workers.heartbeat(
     { id: session, tenant: null },
-    { ...quiet, received: Math.max(0, ...tasks.map(({ grant }) => grant)) },
+    { ...quietBeat, received: Math.max(0, ...tasks.map(({ grant }) => grant)) },
     never,
   )
   return { session, queue, tasks }
-}
-
-const quiet = {
-  received: 0,
-  leases: [],
-  waitMs: 0,
-  progress: [],
-  checkpoints: [],
-  logs: [],
-  lagMs: null,
-  rssBytes: null,
 }
 
 const success = ({ id, lease }: GrantedTask) => ({ id, lease, outcome: 'succeeded' as const, result: null })

@@ -14,7 +14,7 @@ import {
   watch,
   words,
 } from '../testing/lives.js'
-import { newTask, openTestNode, openTestStore, type TestNode } from '../testing/test-node.js'
+import { newTask, openTestNode, openTestStore, quietBeat, type TestNode } from '../testing/test-node.js'
 
 const store = await openTestStore()
 const { node } = store
@@ -194,23 +194,13 @@ describe('a session that is dead', () => {
     await watch(node)
     node.sessions.doubt(life.worker)
     const poll = { slots: 1, waitMs: 0, received: 0 }
-    const beat = {
-      received: 0,
-      leases: [],
-      waitMs: 0,
-      progress: [],
-      checkpoints: [],
-      logs: [],
-      lagMs: null,
-      rssBytes: null,
-    }
     const { signal } = new AbortController()
     const session = life.worker.row.id
     for (const call of [
       () => node.workers.report({ id: session, tenant: null }, [reportOf(life, words.succeed)]),
       () => node.workers.poll({ id: session, tenant: null }, poll, signal),
       () => node.workers.exchange({ id: session, tenant: null }, [], poll, signal),
-      () => node.workers.heartbeat({ id: session, tenant: null }, beat, signal),
+      () => node.workers.heartbeat({ id: session, tenant: null }, quietBeat, signal),
       () => node.workers.leave({ id: session, tenant: null }),
     ]) {
       await expect(call()).rejects.toMatchObject({ code: 'session_lost' })

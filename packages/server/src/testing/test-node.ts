@@ -15,7 +15,7 @@ import { Workers } from '../dispatch/workers.js'
 import { Committer } from '../intake/committer.js'
 import { Intake } from '../intake/intake.js'
 import { Names } from '../intake/names.js'
-import type { NewTask, WorkerRegistration } from '../model.js'
+import type { HeartbeatRequest, NewTask, WorkerRegistration } from '../model.js'
 import { makeStores, type Stores } from '../node/stores.js'
 import type { TakenTask } from '../queue/port.js'
 import { Database } from '../store/database.js'
@@ -219,6 +219,12 @@ export class TestNode {
   async close(): Promise<void> {
     await Promise.all([this.database.close(), this.admin.end()])
   }
+}
+
+/** A heartbeat that says nothing and is not held open. */
+export const quietBeat: HeartbeatRequest = {
+  ...{ received: 0, leases: [], waitMs: 0, progress: [], checkpoints: [], logs: [] },
+  ...{ lagMs: null, rssBytes: null },
 }
 
 /** The lane of `newTask()`. */

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { attemptsOf, expectSound, openRow, statusOf, trailOf, wholeStateOf } from '../testing/facts.js'
 import { claimLife, mark, passDeadline, passDue, silence, startLife, watch } from '../testing/lives.js'
-import { newTask, openTestStore } from '../testing/test-node.js'
+import { newTask, openTestStore, quietBeat } from '../testing/test-node.js'
 
 const { node } = await openTestStore()
 afterEach(() => expectSound(node))
@@ -55,17 +55,7 @@ describe('a worker that fell silent', () => {
     const { id, queue, worker } = await startLife(node)
     const namesake = await node.worker({ name: worker.row.name, queues: [queue] })
     await silence(node, worker)
-    const beat = {
-      received: 0,
-      leases: [],
-      waitMs: 0,
-      progress: [],
-      checkpoints: [],
-      logs: [],
-      lagMs: null,
-      rssBytes: null,
-    }
-    await node.sessions.heartbeat({ id: namesake.row.id, tenant: null }, beat, new AbortController().signal)
+    await node.sessions.heartbeat({ id: namesake.row.id, tenant: null }, quietBeat, new AbortController().signal)
     await watch(node)
     expect(await openRow(node, id)).toMatchObject({ status: 'PENDING', session: null, crashes: 1 })
   })

@@ -1,20 +1,8 @@
 import { connect, type Socket } from 'node:net'
 import { Problem } from '@duly/contract'
-import { afterEach, expect } from 'vitest'
+import { expect } from 'vitest'
 import { compileValidator } from '../validate.js'
-import { type TestApi, testApi } from './test-api.js'
-
-const apis: TestApi[] = []
-afterEach(async () => {
-  await Promise.all(apis.splice(0).map(({ app }) => app.close()))
-})
-
-/** An API of the calling test's own. */
-export function started(...config: Parameters<typeof testApi>): TestApi {
-  const api = testApi(...config)
-  apis.push(api)
-  return api
-}
+import type { TestApi } from './test-api.js'
 
 /** A real connection: sends texts, gathers what comes back, tells when the other side has closed. */
 export async function dial(api: TestApi) {
