@@ -43,6 +43,10 @@ export const limits = {
   checkpointMaxBytes: 256 * KiB,
   logsMaxLinesPerTask: 10_000,
   logsMaxBytesPerTask: 1 * MiB,
+  /** Lines of a page of a log. */
+  logsMaxItems: 1_000,
+  /** How long after its attempt was reported a line is still taken, ms: the last ones may travel slower than the report. */
+  logsGraceMs: 60_000,
   queuesMaxCount: 10_000,
   taskTypesMaxCount: 10_000,
   tenantsMaxCount: 1_000_000,

@@ -1,0 +1,100 @@
+import { type Cause, cause } from './cause.js'
+import type { AttemptFacts, BlockerFacts, ExplainFacts } from './facts.js'
+import { count, errorText, lengthOf, many } from './words.js'
+
+/** Of a SCHEDULED task: what it waits for. */
+export function scheduled(facts: ExplainFacts): Cause[] {
+  const { task, nowMs } = facts
+  const { dueAtMs, snoozes, lastAttempt } = task
+  if (dueAtMs === null) return []
+  const inMs = dueAtMs - nowMs
+  if (inMs <= 0) return overdue(facts, dueAtMs)
+  const due = { dueAtMs, inMs }
+  if (snoozes === 0 || lastAttempt?.outcome !== 'snoozed')
+    return [cause('not_due', `It is due in ${lengthOf(inMs)}.`, due), ...withoutScheduler(facts)]
+  const { delayMs } = lastAttempt
+  const off = delayMs === null ? '' : ` by ${lengthOf(delayMs)}`
+  const times = snoozes === 1 ? 'once' : `${count(snoozes)} times`
+  const message = `Its handler put it off${off}, ${times} so far; it is due again in ${lengthOf(inMs)}.`
+  return [cause('snoozed', message, { ...due, delayMs, snoozes }), ...withoutScheduler(facts)]
+}
+
+/** Of a RETRYING task: what went wrong, and how long it waits. */
+export function retrying(facts: ExplainFacts): Cause[] {
+  const { task, nowMs } = facts
+  const { dueAtMs, failures, maxRetries, backoff, jitter, lastAttempt } = task
+  if (dueAtMs === null) return []
+  const inMs = dueAtMs - nowMs
+  const message = `${failureText(facts)}${delayText(facts)}${inMs > 0 ? `, which is over in ${lengthOf(inMs)}` : ''}.`
+  const { delayMs = null, error = null, attempt } = lastAttempt ?? {}
+  const about = { ...(attempt === undefined ? {} : { attempt }), failures, maxRetries, backoff, jitter, error }
+  const main = cause('retrying', message, { ...about, delayMs, delayFrom: delayFrom(lastAttempt), dueAtMs, inMs })
+  return inMs > 0 ? [main, ...withoutScheduler(facts)] : [...overdue(facts, dueAtMs), main]
+}
+
+/** `max_retries: 3` allows four failures. */
+function failureText({ task: { failures, maxRetries, lastAttempt } }: ExplainFacts): string {
+  const what = lastAttempt?.outcome === 'timed_out' ? 'ran out of time' : 'failed'
+  const which = lastAttempt === null ? 'An attempt' : `Attempt ${lastAttempt.attempt}`
+  const why = lastAttempt?.error ? ` (${errorText(lastAttempt.error)})` : ''
+  return `${which} ${what}${why}, failure ${failures} of the ${maxRetries + 1} that end it; `
+}
+
+function delayText({ task: { backoff, jitter, lastAttempt } }: ExplainFacts): string {
+  const delayMs = lastAttempt?.delayMs ?? null
+  if (delayMs === null) return 'it waits for its delay'
+  const from = delayFrom(lastAttempt)
+  if (from === 'handler') return `it waits for ${lengthOf(delayMs)}, as its handler asked`
+  const how = from === null ? '' : ` (${backoff} backoff, ${jitter === 'none' ? 'no' : jitter} jitter)`
+  return `it waits for a delay of ${lengthOf(delayMs)}${how}`
+}
+
+function delayFrom(last: AttemptFacts | null): 'backoff' | 'handler' | null {
+  if (last === null || last.isDelayWished === null) return null
+  return last.isDelayWished ? 'handler' : 'backoff'
+}
+
+/** Due, and not promoted yet: for an instant, or for want of a scheduler. */
+function overdue(facts: ExplainFacts, dueAtMs: number): Cause[] {
+  if (facts.schedulers.live === 0) return withoutScheduler(facts)
+  const forMs = facts.nowMs - dueAtMs
+  return [cause('due', `It was due ${lengthOf(forMs)} ago and is about to become ready.`, { dueAtMs, forMs })]
+}
+
+function withoutScheduler({ schedulers: { live, lastSeenAtMs }, nowMs }: ExplainFacts): Cause[] {
+  if (live > 0) return []
+  const last = lastSeenAtMs === null ? '' : `; the last was seen ${lengthOf(nowMs - lastSeenAtMs)} ago`
+  return [
+    cause('no_scheduler', `No scheduler node lives, so that nothing that is due becomes ready${last}.`, {
+      lastSeenAtMs,
+    }),
+  ]
+}
+
+/** Of a BLOCKED task: whose ends it waits for. */
+export function blocked({ blockers }: ExplainFacts): Cause[] {
+  if (blockers === null) return []
+  const { kind, count: blockerCount, tasks } = blockers
+  const code = kind === 'earlier' ? 'waits_for_earlier' : 'waits_for_dependencies'
+  return [cause(code, blockersText(blockers), { blockers: tasks, blockerCount })]
+}
+
+function blockersText({ kind, count: all, tasks }: BlockerFacts): string {
+  if (all === 0) return 'What it waited for has ended: it becomes ready in an instant.'
+  const what =
+    kind === 'earlier' ? `${many(all, 'earlier task')} of its recurring task` : many(all, 'task that it depends on')
+  if (kind === 'earlier') return `It waits for the end of ${what}, told to stop.`
+  const named = tasks.slice(0, 3).map(({ node, status }) => `${node ?? 'a task'} ${status}`)
+  const more = all > named.length ? `, and ${count(all - named.length)} more` : ''
+  return `It waits for ${dependencies(all)}: ${named.join(', ')}${more}.`
+}
+
+const dependencies = (n: number): string => (n === 1 ? '1 dependency' : `${count(n)} dependencies`)
+
+/** What never started may end instead. */
+export function expiry({ task: { expiresAtMs, attempt }, nowMs }: ExplainFacts): Cause[] {
+  if (expiresAtMs === null || attempt > 0) return []
+  const inMs = expiresAtMs - nowMs
+  const message = `It ends CANCELLED (expired) if it has not started in ${lengthOf(inMs)}.`
+  return [cause('expires', message, { expiresAtMs, inMs })]
+}
