@@ -211,6 +211,7 @@ export function failed(
         status: 'RETRYING',
         failures: verdict.failures,
         delayMs: verdict.delayMs,
+        isDelayWished: retryAfterMs !== null,
         transition: failure.transition,
       }
     case 'fail':

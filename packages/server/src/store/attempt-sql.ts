@@ -137,6 +137,7 @@ with input as materialized (
     ['snoozes', 'integer'],
     ['releases', 'integer'],
     ['gate', 'text'],
+    ['delay_wished', 'boolean'],
   ])}
 ),
 held as materialized (
@@ -156,13 +157,13 @@ back as materialized (
   where ${byKey('o.id', 'h.id')} and o.session is not distinct from h.session and o.attempt = h.attempt and o.token = h.token
   returning o.id, o.status, o.tenant, o.queue, o.task_type, o.priority, o.gate, o.attempt, o.due_at, o.partition,
     o.workflow_id, o.run, h.session, h.token, h.started_at, h.transition, h.actor, h.reason, h.worker_name,
-    h.attempt_outcome, h.error_class, h.error_message, h.error_stack, h.delay_ms
+    h.attempt_outcome, h.error_class, h.error_message, h.error_stack, h.delay_ms, h.delay_wished
 ),
 attempt as (
   insert into failed_attempts (task_id, attempt, run, outcome, session, token, worker_name, started_at, ended_at,
-    error_class, error_message, error_stack, retry_delay_ms)
+    error_class, error_message, error_stack, retry_delay_ms, delay_wished)
   select id, attempt, run, attempt_outcome, session, token, worker_name, started_at, now(), error_class, error_message,
-    error_stack, delay_ms
+    error_stack, delay_ms, delay_wished
   from back
 ),
 event as (
@@ -171,7 +172,7 @@ event as (
 ),
 counted as (
   insert into counters (queue, priority, tenant, gate, slot, depth)
-  select queue, priority, tenant, gate, $23::integer, count(*) from back where status = 'PENDING'
+  select queue, priority, tenant, gate, $24::integer, count(*) from back where status = 'PENDING'
   group by 1, 2, 3, 4 order by 1, 2, 3, 4
   on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
 )

@@ -2,7 +2,7 @@ import { type Backoff, errorPattern, type Jitter, type TaskStatus, type Uuid } f
 import type { AttemptOutcome, TaskError } from '../model.js'
 import * as sql from './attempt-sql.js'
 import type { Connection, Database, Statement } from './database.js'
-import { bigintArray, instantArray, int4Array, int8Array, textArray, uuidArray } from './params.js'
+import { bigintArray, booleanArray, instantArray, int4Array, int8Array, textArray, uuidArray } from './params.js'
 
 /** The attempt that a write speaks for: the fence (I4). */
 export interface Fence {
@@ -53,6 +53,8 @@ export interface Reopen extends EndOfAttempt {
   readonly snoozes: number
   readonly releases: number
   readonly gate: string
+  /** Whether the handler asked for the delay, in the place of a draw; absent: it is neither. */
+  readonly isDelayWished?: boolean
 }
 
 /** A write that landed, by the fence of the attempt that it ended. */
@@ -133,6 +135,7 @@ export class AttemptStore {
       int4Array(rows.map((row) => row.snoozes)),
       int4Array(rows.map((row) => row.releases)),
       textArray(rows.map((row) => row.gate)),
+      booleanArray(rows.map((row) => row.isDelayWished ?? null)),
       this.#slot,
     ])
     return landed.map(withToken)

@@ -59,6 +59,11 @@ const kinds: Record<string, Kind<unknown>> = {
     edges: [0, 0.5, -1.25, Math.fround(0.1), 3.4028234663852886e38],
     any: fc.float({ noNaN: true, noDefaultInfinity: true }).map((value) => (Object.is(value, -0) ? 0 : value)),
   }),
+  boolean: kind<boolean>({
+    ...{ write: params.booleanArray, type: 'boolean', read: plain, back: (text) => text === 'true' },
+    edges: [true, false],
+    any: fc.boolean(),
+  }),
   uuid: kind<string>({
     ...{ write: params.uuidArray, type: 'uuid', read: plain, back: String },
     edges: ['00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff'],

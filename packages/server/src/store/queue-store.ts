@@ -46,15 +46,15 @@ from page q order by q.name`,
 const pause: Statement = {
   name: 'pause_queue',
   text: `
-insert into queues (name, paused)
-select $1, true where exists (select from queues q where q.name = $1) or (select count(*) from queues) < $2::integer
-on conflict (name) do update set paused = true
+insert into queues (name, paused, paused_at)
+select $1, true, now() where exists (select from queues q where q.name = $1) or (select count(*) from queues) < $2::integer
+on conflict (name) do update set paused = true, paused_at = case when queues.paused then queues.paused_at else now() end
 returning xmax = 0 as created`,
 }
 
 const resume: Statement = {
   name: 'resume_queue',
-  text: `update queues set paused = false where name = $1 returning name`,
+  text: `update queues set paused = false, paused_at = null where name = $1 returning name`,
 }
 
 interface ListRow extends Omit<QueueRecord, 'depthByPriority' | 'depthByTenant'> {
