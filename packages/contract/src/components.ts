@@ -4,12 +4,14 @@ import { Cluster, ClusterNode } from './cluster.js'
 import { Status } from './common.js'
 import * as cron from './cron-tasks.js'
 import * as dlq from './dead-letters.js'
+import * as explain from './explain.js'
 import { Worker, WorkerList } from './fleet.js'
 import * as keys from './keys.js'
 import { Problem } from './problems.js'
 import { PausedQueue, PurgedQueue, Queue, QueueList } from './queues.js'
 import { Figures, NamedFigures, Stats } from './stats.js'
 import * as lists from './task-lists.js'
+import * as logs from './task-logs.js'
 import * as tasks from './tasks.js'
 import * as workers from './workers.js'
 
@@ -30,6 +32,10 @@ export const components: Readonly<Record<string, TSchema>> = {
   RunList: lists.RunList,
   TaskEvent: tasks.TaskEvent,
   TaskEventList: tasks.TaskEventList,
+  Explanation: explain.Explanation,
+  Cause: explain.Cause,
+  LogLine: logs.LogLine,
+  LogPage: logs.LogPage,
   TaskError: tasks.TaskErrorSchema,
   Status,
   DeadLetter: dlq.DeadLetter,

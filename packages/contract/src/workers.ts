@@ -14,6 +14,7 @@ import {
   seconds,
   WaitSeconds,
 } from './common.js'
+import { logLevels } from './task-logs.js'
 
 /** Queues and task types that one session may name, and slots that one process may have. */
 export const workerLimits = {
@@ -200,8 +201,13 @@ export const Heartbeat = closed({
     Type.Array(
       closed({
         lease: LeaseText,
+        task_id: Type.Optional(
+          id('task', {
+            description: `With it, lines of an attempt that this worker has reported are taken for another ${seconds(limits.logsGraceMs)} s.`,
+          }),
+        ),
         at: Instant,
-        level: Type.Enum(['debug', 'info', 'warn', 'error']),
+        level: Type.Enum([...logLevels]),
         message: Type.String(),
       }),
       {

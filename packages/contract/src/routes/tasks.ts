@@ -1,6 +1,8 @@
-import type { ErrorCode } from '@duly/domain'
+import { type ErrorCode, limits } from '@duly/domain'
 import { closed } from '../common.js'
+import { Explanation } from '../explain.js'
 import * as lists from '../task-lists.js'
+import * as logs from '../task-logs.js'
 import * as tasks from '../tasks.js'
 import { type ApiRouteGroup, apiBase } from './route.js'
 
@@ -141,6 +143,32 @@ export const taskRoutes = {
     summary: 'List every transition of a task: when, by whom, why',
     scope: 'read',
     responses: { 200: { description: 'Oldest first.', schema: tasks.TaskEventList } },
+    problems: ['not_found'],
+  },
+  explainTask: {
+    ...task,
+    method: 'GET',
+    path: `${apiBase}/tasks/{task_id}/explain`,
+    summary: 'Say why a task stands as it stands',
+    scope: 'read',
+    description:
+      'Why it has not started, what it waits for, who runs it, or how it ended: computed from the store, each cause with its ' +
+      'numbers, the one that matters most first. A key that is bound to a tenant is told nothing of other tenants.',
+    responses: { 200: { description: 'The causes.', schema: Explanation } },
+    problems: ['not_found'],
+  },
+  readLogs: {
+    ...task,
+    method: 'GET',
+    path: `${apiBase}/tasks/{task_id}/logs`,
+    summary: 'Read the log lines that the handler of a task wrote',
+    scope: 'read',
+    description:
+      `Oldest first. A task keeps ${limits.logsMaxLinesPerTask} lines and ${limits.logsMaxBytesPerTask} bytes at most, over all its attempts. ` +
+      'With `wait_seconds` an answer that would bring no line is held until there is one or the task has ended, at most that ' +
+      'long. To follow a log, call again with `next_cursor` until `is_complete`; without waiting, read while `has_more`.',
+    query: logs.LogsQuery,
+    responses: { 200: { description: 'A page.', schema: logs.LogPage } },
     problems: ['not_found'],
   },
 } as const satisfies ApiRouteGroup

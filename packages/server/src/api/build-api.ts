@@ -20,12 +20,14 @@ import { registerBulk } from './routes/bulk.js'
 import { registerCluster } from './routes/cluster.js'
 import { registerCronTasks } from './routes/cron-tasks.js'
 import { registerDeadLetters } from './routes/dead-letters.js'
+import { registerExplain } from './routes/explain.js'
 import { registerFleet } from './routes/fleet.js'
 import { registerKeys } from './routes/keys.js'
 import { registerQueues } from './routes/queues.js'
 import { registerStats } from './routes/stats.js'
 import { registerSystem } from './routes/system.js'
 import { registerTaskLists } from './routes/task-lists.js'
+import { registerTaskLogs } from './routes/task-logs.js'
 import { registerTasks } from './routes/tasks.js'
 import { registerWorkers } from './routes/workers.js'
 import { WaitRoom } from './wait-room.js'
@@ -82,6 +84,8 @@ export function buildApi({ services, gate, config = {}, logger, metrics }: ApiPa
     registerTaskLists,
     registerDeadLetters,
     registerBulk,
+    registerExplain,
+    registerTaskLogs,
     registerCronTasks,
     registerQueues,
     registerFleet,

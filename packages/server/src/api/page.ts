@@ -26,7 +26,8 @@ export function writePage<T>(list: string, { items, next }: Page<T>, write: (ite
   return writeJson({ items: items.map(write), next_cursor: next === null ? null : writeCursor(list, next) })
 }
 
-function writeCursor(list: string, after: string): string {
+/** The cursor of a page of that list that begins behind this key. */
+export function writeCursor(list: string, after: string): string {
   const digest = createHash('sha256')
     .update(JSON.stringify([list, after]))
     .digest()

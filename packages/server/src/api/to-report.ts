@@ -71,8 +71,9 @@ export function toHeartbeat(body: HeartbeatBody, captures: Captures): HeartbeatR
       lease,
       value: captures.text('checkpoints[*].value', item) ?? 'null',
     })),
-    logs: (body.logs ?? []).map(({ lease, at, level, message }) => ({
+    logs: (body.logs ?? []).map(({ lease, task_id: task, at, level, message }) => ({
       lease,
+      id: task === undefined ? null : decodeId('task', task),
       atMs: parseInstant(at) ?? 0,
       level,
       message: cutBytes(cleanText(message), limits.errorMessageMaxBytes),

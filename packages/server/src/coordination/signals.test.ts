@@ -61,6 +61,8 @@ describe('signals', () => {
     for (const queue of ['a', 'b', 'a']) one.signals.publish('ready', queue)
     one.signals.publish('session', 's')
     one.signals.publish('finished', 't')
+    one.signals.publish('follow', 'f')
+    one.signals.publish('lines', 'l')
     one.signals.publishTimer(2_000)
     one.signals.publishTimer(1_000)
     one.signals.publishTimer(3_000)
@@ -72,6 +74,8 @@ describe('signals', () => {
         ready: ['a', 'b'],
         session: ['s'],
         finished: ['t'],
+        follow: ['f'],
+        lines: ['l'],
         timers: 1_000,
         freed: true,
         cron: false,

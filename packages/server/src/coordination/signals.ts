@@ -14,6 +14,10 @@ export interface Hints {
   readonly drain: readonly string[]
   /** Tasks that finished. */
   readonly finished: readonly string[]
+  /** Tasks whose log lines somebody waits for elsewhere. */
+  readonly follow: readonly string[]
+  /** Tasks, of those that are followed, whose handlers logged something. */
+  readonly lines: readonly string[]
   /** Timers that are due soon were set elsewhere: the instant of the earliest, epoch ms by the store's clock; null: none. */
   readonly timers: number | null
   /** Timer partitions are free. */
@@ -24,7 +28,7 @@ export interface Hints {
   readonly joined: boolean
 }
 
-const listHints = ['drain', 'session', 'ready', 'finished'] as const
+const listHints = ['drain', 'session', 'ready', 'finished', 'follow', 'lines'] as const
 type ListHint = (typeof listHints)[number]
 
 export interface SignalsOptions {
@@ -43,9 +47,12 @@ export interface SignalsOptions {
   readonly onConnected: () => void
 }
 
-const nothing = { drain: [], ready: [], session: [], finished: [], timers: null, freed: false, cron: false } as const
-type Told = Omit<Hints, 'timers' | 'drain' | 'freed' | 'cron'> &
-  Partial<Pick<Hints, 'drain' | 'freed' | 'cron'>> & { readonly n: Uuid; readonly timers: number | boolean | null }
+const noLists = { drain: [], ready: [], session: [], finished: [], follow: [], lines: [] } as const
+const nothing = { ...noLists, timers: null, freed: false, cron: false } as const
+/** What a node of the version before may leave out. */
+type Newer = 'drain' | 'freed' | 'cron' | 'follow' | 'lines'
+type Told = Omit<Hints, 'timers' | Newer> &
+  Partial<Pick<Hints, Newer>> & { readonly n: Uuid; readonly timers: number | boolean | null }
 
 const channel = 'duly'
 /** PostgreSQL takes 7,999 bytes a notification. */
@@ -70,6 +77,8 @@ export class Signals {
     session: new Set(),
     ready: new Set(),
     finished: new Set(),
+    follow: new Set(),
+    lines: new Set(),
   }
   #timers: number | null = null
   #freed = false
@@ -148,6 +157,8 @@ export class Signals {
       ready: [] as string[],
       session: [] as string[],
       finished: [] as string[],
+      follow: [] as string[],
+      lines: [] as string[],
     }
     let bytes = 100
     for (const kind of listHints) {
@@ -213,9 +224,9 @@ export class Signals {
     try {
       const { n, timers, ...said } = JSON.parse(text) as Told
       if (n === this.#options.nodeId) return
-      // a node of the version before knows none of `drain`, `freed` and `cron`, and says of timers only that there are some
+      // a node of the version before leaves some hints out, and says of timers only that there are some
       const atMs = typeof timers === 'boolean' ? (timers ? 0 : null) : timers
-      this.#options.onHints({ drain: [], freed: false, cron: false, ...said, timers: atMs })
+      this.#options.onHints({ ...nothing, ...said, timers: atMs })
     } catch (error) {
       this.#options.log.warn({ err: error }, 'a notification could not be read')
     }

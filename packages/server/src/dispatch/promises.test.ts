@@ -36,6 +36,7 @@ class Desk {
       ...{ store: stores.sessions, progress: stores.progress, minter, clock, heartbeatMs: 60_000, leaseMs: 180_000 },
       onLost: (state) => this.dispatcher.drop(state),
       onGap: () => {},
+      onLines: () => {},
     })
     this.dispatcher = new Dispatcher({
       ...{ queue: stores.queue, store: stores.sessions, sessions: this.sessions, clock },

@@ -22,6 +22,8 @@ export interface SessionsOptions {
   readonly onLost: (state: SessionState) => void
   /** Called when the store has given grants that this node never saw. */
   readonly onGap: (state: SessionState, lastGrant: number) => void
+  /** Called with tasks whose handlers logged lines that are stored now. */
+  readonly onLines: (tasks: readonly Uuid[]) => void
 }
 
 /** Sessions kept in memory at most; beyond, the ones without an open poll are forgotten and loaded again when needed. */
@@ -175,7 +177,8 @@ export class Sessions {
     await this.acknowledge(state, request.received)
     const { answer, held } = await this.#beats.write(state, request)
     if (!answer) throw this.#lose(state)
-    await storeHandlerWrites(this.#options.progress, id, { request, held })
+    const grown = await storeHandlerWrites(this.#options.progress, id, { request, held })
+    if (grown.length > 0) this.#options.onLines(grown)
     const first = tell(state, request.leases, held)
     if (first.isNews || request.waitMs <= 0) return first.answer
     // the lease is renewed when a beat arrives: one that is held longer than a heartbeat, also by a slow store, would outlive it

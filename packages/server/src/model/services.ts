@@ -1,4 +1,4 @@
-import type { TenantScope, Uuid } from '@duly/domain'
+import type { Explanation, TenantScope, Uuid } from '@duly/domain'
 import type { BulkOrder, BulkPreview, BulkRecord } from './bulk.js'
 import type { ClusterRecord } from './cluster.js'
 import type {
@@ -16,6 +16,7 @@ import type {
 import type { DeadLetter, DeadLetterFilters, DeadLetterSummary, SummaryFilters } from './dead-letters.js'
 import type { ApiKeyRecord, NewApiKey } from './keys.js'
 import type { Page, PageRequest, RunRecord, TaskEdit, TaskFilters, TaskSummary } from './lists.js'
+import type { LogPage, LogRequest } from './logs.js'
 import type { PurgeResult, QueueRecord } from './queues.js'
 import type { StatsRecord, StatsRequest } from './stats.js'
 import type { Actor, AttemptRecord, CancelResult, EventRecord, NewTask, Submitted, TaskRecord } from './tasks.js'
@@ -90,6 +91,15 @@ export interface Services {
     list(tenant: TenantScope, page: PageRequest): Promise<Page<BulkRecord>>
     /** Rejects with `wrong_state` when it has ended otherwise. */
     cancel(id: Uuid, tenant: TenantScope, actor: Actor): Promise<BulkRecord>
+  }
+  /** Why tasks stand as they stand. */
+  readonly explainer: {
+    explain(id: Uuid, tenant: TenantScope): Promise<Explanation>
+  }
+  /** What handlers logged. */
+  readonly logs: {
+    /** A page that has a line or is the last one; or what there is after `waitMs`, or when `signal` aborts. */
+    read(id: Uuid, tenant: TenantScope, request: LogRequest & WaitRequest): Promise<LogPage>
   }
   /** Recurring tasks. What a call schedules is committed when it resolves. */
   readonly cron: {

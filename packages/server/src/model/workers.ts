@@ -130,6 +130,8 @@ export interface HeartbeatRequest {
 /** A line that a handler logged; `atMs` is the worker's own reading, for people. */
 export interface LogLine {
   readonly lease: string
+  /** The task, where the worker names it: a lease that it has reported leads to none any more. */
+  readonly id: Uuid | null
   readonly atMs: number
   readonly level: 'debug' | 'info' | 'warn' | 'error'
   readonly message: string

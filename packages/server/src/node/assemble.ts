@@ -58,7 +58,7 @@ export function assemble(
   const { promoter, watchdog, retention } = makeUpkeep(ground, upkeep)
   const leadership = makeLeadership(ground, { signals, promoter, watchdog, duties: () => duties })
   const parts = { observers, signals, dispatch, nodeEnds, reopening }
-  const { intake, tasks, queues, stats, names } = makeTasks(ground, parts)
+  const { intake, tasks, explainer, logs, queues, stats, names } = makeTasks(ground, parts)
   const { cron, cronDuty, zoneData } = makeCron(ground, {
     ...{ ...parts, names, duties: () => duties },
     timeZoneData: process.versions.tz ?? '',
@@ -69,7 +69,7 @@ export function assemble(
   const health = new Health(membership.database)
   const cluster = new Cluster({ store: stores.cluster, clock })
   const services: Services = {
-    ...{ intake, tasks, deadLetters, bulk, cron, queues, fleet, workers, keys, stats, cluster, health },
+    ...{ intake, tasks, explainer, logs, deadLetters, bulk, cron, queues, fleet, workers, keys, stats, cluster, health },
   }
   const api = makeApi(ground, services, config.open ? null : ring)
   const duties = makeDuties(
@@ -100,11 +100,12 @@ type OwnDutyParts = Pick<
 >
 
 function dutyParts(ground: Ground, parts: OwnDutyParts): DutyParts {
-  const { config, membership, clock, log, waiters, recorder, stores, storeNowMs, others } = ground
+  const { config, membership, clock, log, waiters, logWaiters, recorder, stores, storeNowMs, others } = ground
   return {
-    ...{ config, membership, clock, log, waiters, recorder, ...parts },
+    ...{ config, membership, clock, log, waiters, logWaiters, recorder, ...parts },
     tasks: stores.tasks,
     deadLetters: stores.deadLetters,
+    logs: stores.logs,
     summer: new Summer({ store: stores.stats, storeNowMs }),
     onOthers: (count) => {
       others.count = count

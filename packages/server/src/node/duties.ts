@@ -12,7 +12,9 @@ import type { Recorder } from '../stats/recorder.js'
 import type { Summer } from '../stats/summer.js'
 import { ensureDays } from '../store/days.js'
 import type { DeadLetterStore } from '../store/dead-letter-store.js'
+import type { LogStore } from '../store/log-store.js'
 import type { TaskStore } from '../store/task-store.js'
+import type { LogWaiters } from '../tasks/log-waiters.js'
 import type { Waiters } from '../tasks/waiters.js'
 import type { Logger } from '../telemetry/logger.js'
 import type { Promoter } from '../timers/promoter.js'
@@ -30,7 +32,9 @@ export interface DutyParts {
   readonly sessions: Sessions
   readonly dispatcher: Dispatcher
   readonly waiters: Waiters
+  readonly logWaiters: LogWaiters
   readonly tasks: TaskStore
+  readonly logs: LogStore
   readonly promoter: Promoter
   /** Null without the role of a scheduler. */
   readonly leadership: Leadership | null
@@ -154,7 +158,7 @@ function memberDuty(parts: DutyParts): Duty {
 }
 
 function lookDuties(parts: DutyParts): Duty[] {
-  const { dispatcher, sessions, waiters, tasks, keyUses, others } = parts
+  const { dispatcher, sessions, waiters, logWaiters, tasks, logs, keyUses, others } = parts
   return [
     duty(parts, 'slow look', 500, async () => {
       await dispatcher.look()
@@ -164,7 +168,8 @@ function lookDuties(parts: DutyParts): Duty[] {
     duty(parts, 'waiters', 500, async () => {
       const { ids } = waiters
       if (ids.length > 0) waiters.finished(await tasks.finishedOf(ids))
-      // alone, a node hears of every end by itself; this is for the ends whose word was lost
+      if (logWaiters.ids.length > 0) logWaiters.looked(await logs.written(logWaiters.ids))
+      // alone, a node hears of everything by itself; this is for what the word of was lost
       return others() > 0 ? 250 : 2_000
     }),
     duty(parts, 'key uses', 5_000, async () => {

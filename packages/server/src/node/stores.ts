@@ -8,12 +8,14 @@ import { CronStore } from '../store/cron-store.js'
 import type { Database } from '../store/database.js'
 import { DeadLetterStore } from '../store/dead-letter-store.js'
 import { EditStore } from '../store/edit-store.js'
+import { ExplainStore } from '../store/explain-store.js'
 import { FiringStore } from '../store/firing-store.js'
 import { FleetStore } from '../store/fleet-store.js'
 import { IntakeStore } from '../store/intake-store.js'
 import { KeyStore } from '../store/key-store.js'
 import { LeaderStore } from '../store/leader-store.js'
 import { ListStore } from '../store/list-store.js'
+import { LogStore } from '../store/log-store.js'
 import { ProgressStore } from '../store/progress-store.js'
 import { PurgeStore } from '../store/purge-store.js'
 import { QueueStore } from '../store/queue-store.js'
@@ -67,6 +69,8 @@ export function makeStores(database: Database, options: { nodeNumber: number; gr
     deadLetters: new DeadLetterStore(database, { slot: slot(writerSlots.tasks) }),
     bulk: new BulkStore(database, { slot: slot(writerSlots.bulk), graceMs }),
     progress: new ProgressStore(database),
+    logs: new LogStore(database),
+    explain: new ExplainStore(database),
     cron: new CronStore(database),
     firings: new FiringStore(database, { slot: slot(writerSlots.cron), graceMs }),
     zones: new ZoneStore(database),

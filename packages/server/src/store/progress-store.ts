@@ -12,9 +12,9 @@ export interface ProgressWrite {
   readonly checkpoint: string | null
 }
 
-/** A line that a running attempt logged. */
+/** A line that an attempt logged; the lease need not be held any more. */
 export interface LogWrite {
-  readonly lease: HeldLease
+  readonly lease: Pick<HeldLease, 'id' | 'attempt' | 'token'>
   readonly atMs: number
   readonly level: string
   readonly message: string
@@ -37,20 +37,31 @@ on conflict (task_id) do update set percent = coalesce(excluded.percent, task_pr
   checkpoint = coalesce(excluded.checkpoint, task_progress.checkpoint), updated_at = now()`,
 }
 
+/** Attempts that their worker reported a moment ago: their last lines may come after the report. */
+const since = `now() - interval '${limits.logsGraceMs} milliseconds'`
+
 /**
  * Lines in the order given, as long as the task's log has room (I10): the task's row of task_progress counts them, so that a
- * full log costs one look. The lines of a task are numbered from 1 without gaps.
+ * full log costs one look. The lines of a task are numbered from 1 without gaps. They are taken of attempts that hold their
+ * lease, and of those that the same session has reported a moment ago.
  */
 const writeLogs: Statement = {
   name: 'write_logs',
   text: `
 with line as materialized (
-  select o.id, o.attempt, w.at, w.level, w.message, w.ord,
-    row_number() over (partition by o.id order by w.ord) as nth,
-    sum(octet_length(w.message)) over (partition by o.id order by w.ord) as bytes
+  select w.id, w.attempt, w.at, w.level, w.message, w.ord,
+    row_number() over (partition by w.id order by w.ord) as nth,
+    sum(octet_length(w.message)) over (partition by w.id order by w.ord) as bytes
   from unnest($2::uuid[], $3::integer[], $4::bigint[], $5::timestamptz[], $6::text[], $7::text[])
     with ordinality as w (id, attempt, token, at, level, message, ord)
-  join open_tasks o on ${holds}
+  left join lateral (select true as taken from open_tasks o where ${holds} limit 1) o on true
+  left join lateral (select true as taken from outcomes u
+    where u.id = w.id and o.taken is null and u.session = $1 and u.attempt = w.attempt and u.token = w.token
+      and u.completed_at > ${since} limit 1) u on true
+  left join lateral (select true as taken from failed_attempts f
+    where f.task_id = w.id and o.taken is null and f.session = $1 and f.attempt = w.attempt and f.token = w.token
+      and f.outcome not in ('lost', 'undelivered') and f.ended_at > ${since} limit 1) f on true
+  where coalesce(o.taken, u.taken, f.taken)
 ),
 before as materialized (
   insert into task_progress (task_id, updated_at)
@@ -65,14 +76,19 @@ written as (
   where b.log_lines + l.nth <= ${limits.logsMaxLinesPerTask} and b.log_bytes + l.bytes <= ${limits.logsMaxBytesPerTask}
   returning task_id, octet_length(message) as bytes
 )
-select task_id as id, count(*)::integer as lines, sum(bytes)::integer as bytes from written group by 1`,
+select l.id, coalesce(w.lines, 0) as lines, coalesce(w.bytes, 0) as bytes, l.lines - coalesce(w.lines, 0) as dropped
+from (select id, count(*)::integer as lines from line group by 1) l
+left join (select task_id, count(*)::integer as lines, sum(bytes)::integer as bytes from written group by 1) w
+  on w.task_id = l.id`,
 }
 
 const countLogs: Statement = {
   name: 'count_logs',
   text: `
-update task_progress p set log_lines = p.log_lines + c.lines, log_bytes = p.log_bytes + c.bytes
-from unnest($1::uuid[], $2::integer[], $3::integer[]) as c (id, lines, bytes) where ${byKey('p.task_id', 'c.id')}`,
+update task_progress p set log_lines = p.log_lines + c.lines, log_bytes = p.log_bytes + c.bytes,
+  log_dropped = least(p.log_dropped::bigint + c.dropped, 2147483647)::integer
+from unnest($1::uuid[], $2::integer[], $3::integer[], $4::integer[]) as c (id, lines, bytes, dropped)
+where ${byKey('p.task_id', 'c.id')}`,
 }
 
 /** What running handlers leave for the next attempt and for whoever looks. */
@@ -93,8 +109,8 @@ export class ProgressStore {
     ])
   }
 
-  /** Lines beyond the bound of a task's log are left out. */
-  async writeLogs(session: Uuid, lines: readonly LogWrite[]): Promise<void> {
+  /** Lines beyond the bound of a task's log are left out, and counted. Answers the tasks whose logs have grown. */
+  async writeLogs(session: Uuid, lines: readonly LogWrite[]): Promise<Uuid[]> {
     const values = [
       session,
       ...fences(lines),
@@ -102,20 +118,27 @@ export class ProgressStore {
       textArray(lines.map((line) => line.level)),
       textArray(lines.map((line) => line.message)),
     ]
-    const write = async (client: Connection): Promise<void> => {
-      const written = await client.query<{ id: Uuid; lines: number; bytes: number }>({ ...writeLogs, values })
-      const { rows } = written
-      if (rows.length === 0) return
-      const counts = [int4Array(rows.map((row) => row.lines)), int4Array(rows.map((row) => row.bytes))]
+    const write = async (client: Connection): Promise<Uuid[]> => {
+      const { rows } = await client.query<WrittenLog>({ ...writeLogs, values })
+      if (rows.length === 0) return []
+      const counts = (['lines', 'bytes', 'dropped'] as const).map((name) => int4Array(rows.map((row) => row[name])))
       await client.query({ ...countLogs, values: [uuidArray(rows.map((row) => row.id)), ...counts] })
+      return rows.flatMap(({ id, lines }) => (lines > 0 ? [id] : []))
     }
-    await this.#database.transaction(write).catch((error: unknown) => {
+    return this.#database.transaction(write).catch((error: unknown) => {
       throw asDulyError(error)
     })
   }
 }
 
-function fences(writes: readonly { readonly lease: HeldLease }[]): Buffer[] {
+interface WrittenLog {
+  readonly id: Uuid
+  readonly lines: number
+  readonly bytes: number
+  readonly dropped: number
+}
+
+function fences(writes: readonly { readonly lease: LogWrite['lease'] }[]): Buffer[] {
   return [
     uuidArray(writes.map((w) => w.lease.id)),
     int4Array(writes.map((w) => w.lease.attempt)),

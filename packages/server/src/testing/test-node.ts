@@ -116,6 +116,7 @@ export class TestNode {
       ...{ store: stores.sessions, progress: stores.progress, minter, clock, heartbeatMs: 200_000, leaseMs: 600_000 },
       onLost: (state) => dispatcher.drop(state),
       onGap: () => {},
+      onLines: () => {},
     })
     const { sessions, attempts, reports } = this
     const onTaken = (): void => {}

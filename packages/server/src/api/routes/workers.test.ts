@@ -1,3 +1,4 @@
+import { decodeId } from '@duly/domain'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { contractErrors, errorsOf, type TestApi, testApi } from '../test-support/test-api.js'
 
@@ -193,7 +194,8 @@ describe('heartbeat', () => {
   it('passes on what the worker says and answers what it must do', async () => {
     const body = `{"received":18,"leases":["1-a"],"progress":[{"lease":"1-a","percent":40,"note":"ha\\u0000lf"}],
       "checkpoints":[{"lease":"1-a","value":{ "at":1e21 }}],"lag_ms":3,"rss_bytes":91000000,
-      "logs":[{"lease":"1-a","at":"2026-11-29T10:00:00+01:00","level":"warn","message":"al\\u0000most"}]}`
+      "logs":[{"lease":"1-a","at":"2026-11-29T10:00:00+01:00","level":"warn","message":"al\\u0000most"},
+        {"lease":"1-a","task_id":"task-01m8m8g63ye0v964cp0nfyyggj","at":"2026-11-29T10:00:00Z","level":"info","message":""}]}`
     const answer = await api.post(`${worker}/heartbeat`, body)
     expect(contractErrors('heartbeat', 200, answer.json)).toEqual([])
     expect(answer.json).toMatchObject({
@@ -206,7 +208,13 @@ describe('heartbeat', () => {
         ...{ received: 18, leases: ['1-a'], waitMs: 0, lagMs: 3, rssBytes: 91_000_000 },
         progress: [{ lease: '1-a', percent: 40, note: 'ha\ufffdlf' }],
         checkpoints: [{ lease: '1-a', value: '{ "at":1e21 }' }],
-        logs: [{ lease: '1-a', atMs: Date.UTC(2026, 10, 29, 9), level: 'warn', message: 'al\ufffdmost' }],
+        logs: [
+          { lease: '1-a', id: null, atMs: Date.UTC(2026, 10, 29, 9), level: 'warn', message: 'al\ufffdmost' },
+          {
+            ...{ lease: '1-a', id: decodeId('task', 'task-01m8m8g63ye0v964cp0nfyyggj') },
+            ...{ atMs: Date.UTC(2026, 10, 29, 10), level: 'info', message: '' },
+          },
+        ],
       },
     ])
   })

@@ -1,11 +1,22 @@
 import { randomBytes } from 'node:crypto'
-import { DulyError, firstUuidAt, isOpen, isVisible, type TenantScope, type Uuid, uuidFromBytes } from '@duly/domain'
+import {
+  DulyError,
+  type Explanation,
+  firstUuidAt,
+  isOpen,
+  isVisible,
+  type TenantScope,
+  type Uuid,
+  uuidFromBytes,
+} from '@duly/domain'
 import type {
   BulkOrder,
   BulkRecord,
   DeadLetterFilters,
   GrantedTask,
   HeartbeatRequest,
+  LogPage,
+  LogRequest,
   NewApiKey,
   NewTask,
   PageRequest,
@@ -160,6 +171,27 @@ export class MemoryServices implements Services {
     },
     list: async (_tenant: TenantScope, { limit }: PageRequest) => ({ items: [operation].slice(0, limit), next: null }),
     cancel: async () => ({ ...operation, status: 'CANCELLED' as const, completedAtMs: fixedAtMs }),
+  }
+
+  /** What every task is explained by. */
+  explanation: Explanation = { status: 'PENDING', summary: 'It is the next of its lane.', causes: [] }
+  readonly explainer = {
+    explain: async (id: Uuid, tenant: TenantScope) => {
+      this.#record(id, tenant)
+      return this.explanation
+    },
+  }
+
+  readonly asked: LogRequest[] = []
+  /** What every log answers. */
+  logPage: LogPage = { lines: [], next: 0, hasMore: false, isComplete: false, dropped: 0, progress: null }
+  readonly logs = {
+    read: async (id: Uuid, tenant: TenantScope, { waitMs, signal, ...request }: LogRequest & WaitRequest) => {
+      this.#record(id, tenant)
+      this.asked.push(request)
+      await this.#wait(waitMs, signal)
+      return this.logPage
+    },
   }
 
   readonly recurring = new MemoryCron(fixedAtMs, newId)

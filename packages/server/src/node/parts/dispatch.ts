@@ -43,7 +43,7 @@ interface Served {
 }
 
 function makeDispatcher(ground: Ground, { observers, signals, attempts }: Served) {
-  const { config, membership, stores, clock, log, storeNowMs } = ground
+  const { config, membership, stores, clock, log, storeNowMs, logWaiters } = ground
   const sessions: Sessions = new Sessions({
     store: stores.sessions,
     progress: stores.progress,
@@ -53,6 +53,10 @@ function makeDispatcher(ground: Ground, { observers, signals, attempts }: Served
     leaseMs: config.leaseMs,
     onLost: (state) => dispatcher.drop(state),
     onGap: (state, lastGrant) => dispatcher.heal(state, lastGrant),
+    onLines: (tasks) => {
+      logWaiters.written(tasks)
+      for (const id of logWaiters.toTell(tasks)) signals.publish('lines', id)
+    },
   })
   const dispatcher = new Dispatcher({
     queue: stores.queue,

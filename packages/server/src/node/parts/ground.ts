@@ -1,5 +1,6 @@
 import type { Clock } from '@duly/domain'
 import { Recorder } from '../../stats/recorder.js'
+import { LogWaiters } from '../../tasks/log-waiters.js'
 import { Waiters } from '../../tasks/waiters.js'
 import type { Logger } from '../../telemetry/logger.js'
 import { createMetrics, type Metrics } from '../../telemetry/metrics.js'
@@ -19,6 +20,7 @@ export interface Ground extends NodeSetup {
   readonly stores: Stores
   readonly metrics: Metrics
   readonly waiters: Waiters
+  readonly logWaiters: LogWaiters
   readonly recorder: Recorder
   readonly storeNowMs: () => number
   readonly random: () => number
@@ -35,6 +37,7 @@ export function makeGround(setup: NodeSetup): Ground {
     stores,
     metrics: createMetrics(),
     waiters: new Waiters(),
+    logWaiters: new LogWaiters(setup.clock),
     recorder: new Recorder({ store: stores.stats, storeNowMs: () => storeClock.knownMs() }),
     storeNowMs: () => storeClock.nowMs(),
     random: Math.random,

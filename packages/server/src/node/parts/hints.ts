@@ -20,7 +20,7 @@ export interface Reached {
 
 /** Hints from other nodes, and what each of them wakes. */
 export function makeSignals(ground: Ground, ring: KeyRing, reached: () => Reached): Signals {
-  const { config, membership, clock, log, waiters, others } = ground
+  const { config, membership, clock, log, waiters, logWaiters, others } = ground
   return new Signals({
     database: membership.database,
     url: config.databaseUrl,
@@ -32,6 +32,8 @@ export function makeSignals(ground: Ground, ring: KeyRing, reached: () => Reache
       const { sessions, dispatcher, promoter, duties } = reached()
       if (hints.joined) duties.membership.wake()
       waiters.finished(hints.finished)
+      logWaiters.written(hints.lines)
+      logWaiters.followedElsewhere(hints.follow)
       endedTasks(reached(), hints.finished)
       for (const session of hints.session) sessions.wake(session)
       for (const session of hints.drain) sessions.drained(session)

@@ -4,6 +4,8 @@ import { Committer } from '../../intake/committer.js'
 import { Intake } from '../../intake/intake.js'
 import { Names } from '../../intake/names.js'
 import { Stats } from '../../stats/stats.js'
+import { Explainer } from '../../tasks/explainer.js'
+import { Logs } from '../../tasks/logs.js'
 import { Queues } from '../../tasks/queues.js'
 import { Tasks } from '../../tasks/tasks.js'
 import type { NodeEnds } from '../../workflows/node-ends.js'
@@ -28,6 +30,8 @@ export function makeTasks(ground: Ground, parts: TaskParts) {
     names,
     intake: makeIntake(ground, names, parts),
     tasks: makeTaskService(ground, names, parts),
+    explainer: new Explainer({ store: stores.explain, maxCrashes: config.maxCrashes }),
+    logs: makeLogs(ground, parts),
     queues: makeQueues(ground, parts),
     stats: new Stats({ store: stores.stats, recorder, clock, storeNowMs }),
   }
@@ -69,6 +73,11 @@ function makeTaskService({ stores, waiters }: Ground, names: Names, parts: TaskP
       signals.publish('session', session)
     },
   })
+}
+
+function makeLogs({ stores, waiters, logWaiters, clock }: Ground, { signals }: TaskParts): Logs {
+  const onFollowed = (task: string): void => signals.publish('follow', task)
+  return new Logs({ store: stores.logs, waiters, logWaiters, clock, onFollowed })
 }
 
 function makeQueues({ stores, clock, log }: Ground, { observers, signals, dispatch, nodeEnds }: TaskParts): Queues {

@@ -79,7 +79,7 @@ describe('plans of the hot path', () => {
         expect(
           sorted.filter(
             (line) =>
-              !/^(claim: w_\d\.first, |peek_timers: |insert_keys: |lock_cron_open: m\.id|record_firings: |unblock_cron(_next)?: s(_\d)?\.id|lock_(workflows_of|open_nodes): |count_ended_parents: |read_nodes_standing: |insert_workflows: )|: \w+\.queue/.test(
+              !/^(claim: w_\d\.first, |peek_timers: |insert_keys: |write_logs: |lock_cron_open: m\.id|record_firings: |unblock_cron(_next)?: s(_\d)?\.id|lock_(workflows_of|open_nodes): |count_ended_parents: |read_nodes_standing: |insert_workflows: )|: \w+\.queue/.test(
                 line,
               ),
           ),
@@ -172,6 +172,7 @@ async function prepareAll({ stores, database, sql }: StoreBench, session: Uuid):
     { lease: { ...fence, grant: 1, cancelReason: null }, percent: 1, note: null, checkpoint: null },
   ])
   await prepareCron(stores, database, id)
+  await stores.progress.writeLogs(session, [{ lease: fence, atMs: 0, level: 'info', message: 'x' }])
   await stores.watch.mark()
   await stores.watch.endDead()
   await stores.watch.deadHolders()

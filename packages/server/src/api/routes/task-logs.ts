@@ -1,0 +1,52 @@
+import { type LogsQueryBody, logLevels } from '@duly/contract'
+import type { Uuid } from '@duly/domain'
+import type { FastifyInstance } from 'fastify'
+import type { LogPage, LogRequest, StoredLine } from '../../model.js'
+import type { ApiContext } from '../context.js'
+import { mount } from '../mount.js'
+import { readPage, writeCursor } from '../page.js'
+import { instant, type WritableObject, writeJson } from '../write-json.js'
+
+const isLine = (text: string): boolean => /^\d{1,9}$/.test(text)
+
+/** What a cursor is good for: the same task with the same filters. */
+const listOf = (id: Uuid, { attempt, level }: LogsQueryBody): string => JSON.stringify(['logs', id, attempt, level])
+
+function toRequest(id: Uuid, query: LogsQueryBody): LogRequest {
+  const { after, limit } = readPage(listOf(id, query), query, isLine)
+  const { attempt = null, level } = query
+  const levels = level === undefined ? null : logLevels.slice(logLevels.indexOf(level))
+  return { after: Number(after ?? 0), limit, attempt, levels }
+}
+
+const lineOf = ({ line, attempt, atMs, level, message }: StoredLine): WritableObject => ({
+  ...{ line, attempt, at: instant(atMs), level, message },
+})
+
+function writeLogPage(list: string, page: LogPage): string {
+  const { lines, next, hasMore, isComplete, dropped, progress } = page
+  return writeJson({
+    items: lines.map(lineOf),
+    // a task that goes on has no last page
+    next_cursor: isComplete ? null : writeCursor(list, String(next)),
+    has_more: hasMore,
+    is_complete: isComplete,
+    dropped_lines: dropped,
+    progress: progress && {
+      ...{ percent: progress.percent, note: progress.note, updated_at: instant(progress.updatedAtMs) },
+    },
+  })
+}
+
+export function registerTaskLogs(app: FastifyInstance, context: ApiContext): void {
+  const { logs } = context.services
+  mount(app, context, 'readLogs', {
+    handle: async ({ id, query, ...call }) => {
+      const request = toRequest(id, query)
+      const waitMs = Math.round((query.wait_seconds ?? 0) * 1_000)
+      const read = (signal: AbortSignal) => logs.read(id, call.caller.tenant, { ...request, waitMs, signal })
+      const page = await (waitMs === 0 ? read(new AbortController().signal) : context.waits.hold(call, read))
+      return { status: 200, json: writeLogPage(listOf(id, query), page) }
+    },
+  })
+}
