@@ -124,6 +124,31 @@ export interface EventRecord {
   readonly reason: string | null
 }
 
+/** A line that a handler logged. */
+export interface LogLine {
+  /** Its number in the log of the task, from 1, over all attempts and runs. */
+  readonly line: number
+  readonly attempt: number
+  /** By the worker's own clock. */
+  readonly at: Date
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  /** As the handler wrote it: it may hold control characters. */
+  readonly message: string
+}
+
+/** Lines of a task's log, and how it stands. */
+export interface LogPage {
+  readonly items: readonly LogLine[]
+  /** Null: `isComplete`. */
+  readonly nextCursor: string | null
+  readonly hasMore: boolean
+  /** The task has ended, and this page brings the last of its lines. */
+  readonly isComplete: boolean
+  /** Lines that the log had no room for. */
+  readonly droppedLines: number
+  readonly progress: { readonly percent: number; readonly note: string | null; readonly updatedAt: Date } | null
+}
+
 /** The answer to a cancellation: CANCELLED at once, or RUNNING with `cancelRequested` (the worker is told). */
 export interface CancelReceipt {
   readonly id: string

@@ -1,7 +1,9 @@
 import { type Duration, toMs } from '../duration.js'
 import { InvalidResultError, ResultTimeoutError, TaskFailedError } from '../errors.js'
 import { type StandardSchema, validate } from '../standard-schema.js'
-import { type CancelReceipt, isFinished, type SubmitReceipt, type TaskRecord } from './records.js'
+import type { Explanation } from './explanations.js'
+import { type CancelReceipt, isFinished, type LogLine, type SubmitReceipt, type TaskRecord } from './records.js'
+import type { LogOptions } from './task-logs.js'
 import type { Tasks } from './tasks.js'
 
 export interface WaitOptions {
@@ -52,6 +54,16 @@ export class TaskHandle<Result = unknown> {
 
   get(): Promise<TaskRecord> {
     return this.#source.tasks.get(this.id)
+  }
+
+  /** Why it stands as it stands: what it waits for, who runs it, or how it ended. */
+  explain(): Promise<Explanation> {
+    return this.#source.tasks.explain(this.id)
+  }
+
+  /** What its handlers logged, the oldest line first; with `follow` until it has ended. */
+  logs(options: LogOptions = {}): AsyncGenerator<LogLine, void> {
+    return this.#source.tasks.logs(this.id, options)
   }
 
   /** Cancels it: at once when it waits; a running handler is told through its signal. */

@@ -1,17 +1,19 @@
-import { Backoff, pause } from '../backoff.js'
 import type { TaskDefinition } from '../define-task.js'
 import { toMs } from '../duration.js'
 import { checkOptions, namesOf } from '../known-options.js'
 import { type BulkAction, type BulkHandle, type BulkPreview, handleOf, startBulk, toPreview } from './bulk.js'
+import type { Explanation } from './explanations.js'
 import type { ApiAnswer, HttpClient } from './http.js'
 import { type PageOptions, pageQuery } from './page-options.js'
-import { isPassing, LONGEST_OUTAGE_MS } from './passing.js'
+import { Patience } from './patience.js'
 import { keepRaw, keepRawItems, type RawJson, rawJson } from './raw-json.js'
 import {
   type AttemptRecord,
   type CancelReceipt,
   type EventRecord,
   isFinished,
+  type LogLine,
+  type LogPage,
   type Page,
   type RunRecord,
   type SubmitReceipt,
@@ -21,6 +23,7 @@ import {
 import { type AnyTask, checkSubmitOptions, encodeSubmission, type SubmitOptions, toSubmission } from './submission.js'
 import { TaskHandle, type WaitOptions } from './task-handle.js'
 import { encodeEdit, filtersToWire, type TaskEdit, type TaskFilters } from './task-lists.js'
+import { type LogOptions, readLogs } from './task-logs.js'
 import { fromWire } from './wire.js'
 
 /** One task of a batch; made type-safe by {@link batchItem}. */
@@ -148,20 +151,17 @@ export class Tasks {
     checkOptions('tasks.wait', options, { names: waitNames })
     const { signal, timeout } = options
     const end = performance.now() + (timeout === undefined ? Number.POSITIVE_INFINITY : toMs(timeout))
-    const backoff = new Backoff({ baseMs: 200, capMs: 2_000, floorMs: 20 })
-    let heardAt = performance.now()
+    const patience = new Patience(signal)
     for (;;) {
       const leftSeconds = Math.max(0, end - performance.now()) / 1_000
       const waitSeconds = Math.min(LONGEST_WAIT_SECONDS, leftSeconds)
       try {
         const record = await this.get(id, signal === undefined ? { waitSeconds } : { waitSeconds, signal })
-        heardAt = performance.now()
-        if (isFinished(record.status) || heardAt >= end) return record
-        backoff.reset()
+        if (isFinished(record.status) || performance.now() >= end) return record
+        patience.heard()
       } catch (error) {
-        const now = performance.now()
-        if (!isPassing(error) || now >= end || now - heardAt > LONGEST_OUTAGE_MS) throw error
-        await pause(backoff.next(), signal)
+        if (performance.now() >= end) throw error
+        await patience.bear(error)
       }
     }
   }
@@ -247,6 +247,25 @@ export class Tasks {
   /** The audit trail: every transition, when, by whom, why. */
   async events(id: string): Promise<readonly EventRecord[]> {
     return this.#list<EventRecord>(taskPath(id, 'events'))
+  }
+
+  /** Why it has not started, what it waits for, who runs it, or how it ended: the cause that matters most first. */
+  async explain(id: string): Promise<Explanation> {
+    const answer = await this.#http.call({ method: 'GET', path: taskPath(id, 'explain'), repeatable: true })
+    return toRecord<Explanation>(answer)
+  }
+
+  /**
+   * The lines that the handlers of a task logged, the oldest first: `for await (const line of duly.tasks.logs(id))`. With `follow` also
+   * those that come yet, until the task has ended.
+   */
+  async *logs(id: string, options: LogOptions = {}): AsyncGenerator<LogLine, void> {
+    for await (const page of this.logPages(id, options)) yield* page.items
+  }
+
+  /** The same page by page, each with the progress and the count of lines that the log had no room for. */
+  logPages(id: string, options: LogOptions = {}): AsyncGenerator<LogPage, void> {
+    return readLogs(this.#http, taskPath(id, 'logs'), options)
   }
 
   /** The handle of a task that another call made. */

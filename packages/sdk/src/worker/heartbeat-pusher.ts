@@ -3,6 +3,7 @@ import { isRefusal, isSessionLost, type WorkerApi } from './api.js'
 import type { Attempt } from './attempt.js'
 import { checkpointText } from './checkpoint-text.js'
 import { LeaseLostError } from './handler-errors.js'
+import { LogBuffer } from './log-buffer.js'
 import type { Session } from './session.js'
 import type { LogLevel } from './task-context.js'
 import type { WireInstructions } from './wire.js'
@@ -12,12 +13,6 @@ const GATHER_MS = 200
 
 /** Longest that outcomes wait for what their handlers wrote, ms. */
 const FLUSH_WITHIN_MS = 1_000
-
-/** Log lines kept for sending; more are dropped, the newest first. */
-const MAX_LOG_LINES = 1_000
-
-/** Longest log line, characters. */
-const MAX_LINE_CHARS = 8_192
 
 export interface PusherPorts {
   readonly api: WorkerApi
@@ -42,7 +37,7 @@ export class HeartbeatPusher {
   readonly #backoff = new Backoff({ baseMs: 100, capMs: 2_000, floorMs: 20 })
   readonly #progress = new Map<string, object>()
   readonly #checkpoints = new Map<string, PendingCheckpoint>()
-  #logs: object[] = []
+  readonly #logs = new LogBuffer()
   /** Until the server refuses them. */
   #takesLogs = true
   #pushing: Promise<void> | null = null
@@ -71,9 +66,8 @@ export class HeartbeatPusher {
   }
 
   log({ grant }: Attempt, level: LogLevel, message: string): void {
-    if (!this.#takesLogs || this.#logs.length >= MAX_LOG_LINES) return
-    const at = new Date().toISOString()
-    this.#logs.push({ lease: grant.lease, at, level, message: String(message).slice(0, MAX_LINE_CHARS) })
+    if (!this.#takesLogs) return
+    this.#logs.add(grant, level, message)
     this.#gather()
   }
 
@@ -136,7 +130,7 @@ export class HeartbeatPusher {
   }
 
   #hasNews(): boolean {
-    return this.#progress.size + this.#checkpoints.size + this.#logs.length > 0
+    return this.#progress.size + this.#checkpoints.size + this.#logs.size > 0
   }
 
   /** Sends progress and checkpoints; false when they have to be sent again. */
@@ -160,12 +154,11 @@ export class HeartbeatPusher {
 
   /** Sends log lines, in a beat of their own: a server that takes none must not refuse a checkpoint along with them. */
   async #pushLogs(): Promise<boolean> {
-    if (this.#logs.length === 0) return true
-    const logs = this.#logs
-    this.#logs = []
+    if (this.#logs.size === 0) return true
+    const logs = this.#logs.take()
     const error = await this.#beat({ logs }, { isOptional: true })
     if (error !== null && isRefusal(error)) this.#takesLogs = false
-    else if (error !== null) this.#logs = [...logs, ...this.#logs].slice(0, MAX_LOG_LINES)
+    else if (error !== null) this.#logs.putBack(logs)
     return error === null || isRefusal(error)
   }
 
@@ -189,6 +182,6 @@ export class HeartbeatPusher {
     for (const { failed } of this.#checkpoints.values()) failed(new LeaseLostError('the session has ended'))
     this.#checkpoints.clear()
     this.#progress.clear()
-    this.#logs = []
+    this.#logs.clear()
   }
 }

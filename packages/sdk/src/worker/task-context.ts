@@ -7,7 +7,9 @@ import type { Duration } from '../duration.js'
 import type { Attempt } from './attempt.js'
 import { RetryAfter, Snooze } from './handler-errors.js'
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
+
+export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** A handler's saved state: given to the next attempt, if this one does not finish. */
 export interface Checkpoint {
@@ -49,7 +51,7 @@ export interface TaskContext {
   readonly checkpoint: Checkpoint
   /** Shows how far it is, 0 to 100. Sent in the background, the latest one only. */
   progress(percent: number, note?: string): void
-  /** Writes a line to the task's log. Sent in the background; dropped when more come than can be sent. */
+  /** Writes a line to the task's log. Sent in the background; when more come than can be sent, a line says how many are missing. */
   log(level: LogLevel, message: string): void
   /** Submits a task in the same trace and tenant. */
   submit<PayloadIn, Result>(

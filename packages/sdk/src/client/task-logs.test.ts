@@ -1,0 +1,106 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Call, problem, type Reply, ScriptedServer } from '../testing/scripted-server.js'
+import { Duly } from './duly.js'
+
+const closers: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close()
+})
+
+async function clientOf(answer: (call: Call, n: number) => Reply) {
+  let n = 0
+  const server = await ScriptedServer.start((call) => answer(call, ++n))
+  const duly = new Duly({ url: server.url, retries: 0 })
+  closers.push(
+    () => duly.close(),
+    () => server.stop(),
+  )
+  const queries = () => server.calls.map(({ path }) => Object.fromEntries(new URL(path, server.url).searchParams))
+  return { duly, server, queries }
+}
+
+const line = (n: number) => ({ line: n, attempt: 1, at: '2026-04-03T10:00:00.000Z', level: 'info', message: `m${n}` })
+const page = (lines: readonly number[], over: object = {}): Reply => ({
+  body: {
+    ...{ items: lines.map(line), next_cursor: 'more', has_more: false, is_complete: false, dropped_lines: 0 },
+    progress: null,
+    ...over,
+  },
+})
+const last = { next_cursor: null, is_complete: true }
+
+async function messages(lines: AsyncIterable<{ readonly message: string }>): Promise<string[]> {
+  const found: string[] = []
+  for await (const { message } of lines) found.push(message)
+  return found
+}
+
+describe('tasks.logs', () => {
+  it('reads page by page while there is more, and waits for nothing', async () => {
+    const { duly, server, queries } = await clientOf((_, n) => (n === 1 ? page([1, 2], { has_more: true }) : page([3])))
+    expect(await messages(duly.tasks.logs('task-1', { level: 'warn', attempt: 2 }))).toEqual(['m1', 'm2', 'm3'])
+    expect(server.calls[0]?.path).toMatch(/^\/api\/v1\/tasks\/task-1\/logs\?/)
+    expect(queries()).toEqual([
+      { limit: '1000', level: 'warn', attempt: '2' },
+      { limit: '1000', level: 'warn', attempt: '2', cursor: 'more' },
+    ])
+  })
+
+  it('follows to the end of the task, through an outage', async () => {
+    const answers = [page([1]), problem(503, 'store_unavailable'), { cut: true }, page([]), page([2], last)]
+    const { duly, queries } = await clientOf((_, n) => answers[n - 1] ?? {})
+    expect(await messages(duly.tasks.logs('task-1', { follow: true }))).toEqual(['m1', 'm2'])
+    expect(queries()).toHaveLength(5)
+    expect(queries()[1]).toEqual({ limit: '1000', wait_seconds: '30', cursor: 'more' })
+  })
+
+  it('gives up on what does not pass, and at once when it does not follow', async () => {
+    const missing = await clientOf(() => problem(404, 'not_found'))
+    await expect(messages(missing.duly.tasks.logs('task-1', { follow: true }))).rejects.toMatchObject({
+      code: 'not_found',
+    })
+    const away = await clientOf(() => problem(503, 'store_unavailable'))
+    await expect(messages(away.duly.tasks.logs('task-1'))).rejects.toMatchObject({ code: 'store_unavailable' })
+    await expect(messages(away.duly.tasks.logs('task-1', { folow: true } as object))).rejects.toThrow(
+      /did you mean follow/,
+    )
+  })
+
+  it('ends with its signal', async () => {
+    const { duly, server } = await clientOf((_, n) => (n === 1 ? page([1]) : { cut: true }))
+    const stop = new AbortController()
+    const lines = duly.tasks.logs('task-1', { follow: true, signal: stop.signal })
+    expect((await lines.next()).value).toMatchObject({ message: 'm1', at: new Date('2026-04-03T10:00:00Z') })
+    const next = lines.next()
+    await server.until(() => server.calls.length > 1)
+    stop.abort()
+    await expect(next).rejects.toThrow()
+  })
+
+  it('tells of each page what the log had no room for, and how far the handler is', async () => {
+    const progress = { percent: 40, note: null, updated_at: '2026-04-03T10:00:00.000Z' }
+    const { duly } = await clientOf(() => page([], { ...last, dropped_lines: 3, progress }))
+    const pages = []
+    for await (const each of duly.tasks.logPages('task-1')) pages.push(each)
+    expect(pages).toEqual([
+      {
+        ...{ items: [], nextCursor: null, hasMore: false, isComplete: true, droppedLines: 3 },
+        progress: { percent: 40, note: null, updatedAt: new Date('2026-04-03T10:00:00Z') },
+      },
+    ])
+  })
+})
+
+it('explains a task in the words of the client', async () => {
+  const { duly, server } = await clientOf(() => ({
+    body: {
+      ...{ task_id: 'task-1', status: 'PENDING', summary: 'It waits.' },
+      causes: [{ code: 'queue_paused', message: 'It waits.', paused_at: '2026-04-03T10:00:00.000Z', for_seconds: 5 }],
+    },
+  }))
+  expect(await duly.tasks.explain('task-1')).toEqual({
+    ...{ id: 'task-1', status: 'PENDING', summary: 'It waits.' },
+    causes: [{ code: 'queue_paused', message: 'It waits.', pausedAt: new Date('2026-04-03T10:00:00Z'), forSeconds: 5 }],
+  })
+  expect(server.calls[0]?.path).toBe('/api/v1/tasks/task-1/explain')
+})
