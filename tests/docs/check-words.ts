@@ -30,6 +30,7 @@ export async function dulyFault(args: readonly string[], { isWhole = true } = {}
     err() {},
     isInteractive: false,
     width: 80,
+    hasColours: false,
     env: {},
     readStdin: async () => '',
     isTaken: async () => true,

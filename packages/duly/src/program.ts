@@ -20,7 +20,9 @@ import { serve } from './commands/serve.js'
 import type { ServerModule } from './commands/server-flags.js'
 import { stats } from './commands/stats.js'
 import { taskBulk } from './commands/task-bulk.js'
+import { taskExplain } from './commands/task-explain.js'
 import { taskEdit, taskList, taskRuns } from './commands/task-list.js'
+import { taskLogs } from './commands/task-logs.js'
 import { taskCalls, taskGet } from './commands/task-show.js'
 import { taskSubmit } from './commands/task-submit.js'
 import { worker } from './commands/worker.js'
@@ -41,9 +43,11 @@ export function buildProgram(context: Context, server?: ServerModule): Command {
       `\nExit codes:\n${exitCodes.map(({ code, doc }) => `  ${String(code).padEnd(4)}${doc}`).join('\n')}`,
     )
   const onTasks = [taskSubmit(context), taskList(context), taskGet(context), taskEdit(context), ...taskCalls(context)]
-  const task = group('task', 'submit tasks, list them, look at them, edit, cancel and retry them, one by one or many', [
+  const task = group('task', 'submit tasks, list them, look at them, explain them, edit, cancel and retry them, one by one or many', [
     ...onTasks,
     taskRuns(context),
+    taskExplain(context),
+    taskLogs(context),
     taskBulk(context),
   ])
   const dlq = group('dlq', 'look at the dead letters, by their errors; retry and discard them', dlqCommands(context))

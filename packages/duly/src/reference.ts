@@ -16,6 +16,7 @@ export async function renderCommandLine(): Promise<string> {
     env: {},
     readStdin: async () => '',
     isTaken: async () => true,
+    hasColours: false,
   }
   const program = buildProgram({ terminal, setExit: () => {} }, await import('@duly/server'))
   const sections = leaves(program).map((command) => {

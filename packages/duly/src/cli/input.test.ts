@@ -17,6 +17,7 @@ const terminal: Terminal = {
   env: {},
   readStdin: async () => '{"from":"stdin"}',
   isTaken: async () => true,
+  hasColours: false,
 }
 
 describe('durations', () => {

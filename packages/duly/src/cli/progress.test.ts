@@ -22,6 +22,7 @@ function screen(isInteractive: boolean): { terminal: Terminal; text: () => strin
     env: {},
     readStdin: async () => '',
     isTaken: async () => true,
+    hasColours: false,
   }
   return { terminal, text: () => text }
 }

@@ -5,7 +5,7 @@ export function cell(value: unknown): string {
 }
 
 /** Makes control characters harmless to a terminal: those of ASCII, and C1, which JSON leaves as they are. */
-function visible(text: string): string {
+export function visible(text: string): string {
   return [...text].map((character) => (isControl(character) ? escaped(character) : character)).join('')
 }
 

@@ -8,6 +8,8 @@ export interface Terminal {
   readonly isInteractive: boolean
   /** Columns of that screen. */
   readonly width: number
+  /** Is somebody looking at `out`, on a screen that shows colours? */
+  readonly hasColours: boolean
   readonly env: NodeJS.ProcessEnv
   readStdin(): Promise<string>
   /** Resolves when the reader has taken what was written to `out`: whoever writes without end waits for it. False: it is gone. */
@@ -20,6 +22,7 @@ export function processTerminal(): Terminal {
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(text),
     isInteractive: process.stderr.isTTY === true && process.env.TERM !== 'dumb',
+    hasColours: process.stdout.isTTY === true && process.env.TERM !== 'dumb' && !process.env.NO_COLOR,
     width: process.stderr.columns ?? 80,
     env: process.env,
     readStdin,

@@ -25,6 +25,8 @@ const TABLE: Readonly<Record<string, readonly [Shape, ...string[]]>> = {
   'task runs': ['list', 'TASK'],
   'task attempts': ['list', 'TASK'],
   'task events': ['list', 'TASK'],
+  'task explain': ['document', 'TASK'],
+  'task logs': ['list', 'TASK'],
   'task cancel': ['document', 'TASK'],
   'task retry': ['document', 'TASK'],
   'task bulk cancel': ['document', '--queue', 'none', '--yes'],
