@@ -11,6 +11,7 @@ import { bootstrap, main, root } from './bootstrap.mjs'
  */
 const pages = {
   'task-states.md': async () => (await import('@duly/domain')).renderTaskStates(),
+  'causes.md': async () => (await import('@duly/domain')).renderCauses(),
   'errors.md': async () => (await import('@duly/domain')).renderErrors(),
   'http.md': async () => (await import('@duly/contract')).renderHttpReference(),
   'metrics.md': async () => (await import('@duly/server')).renderMetrics(),

@@ -77,6 +77,10 @@ it('recurring.mjs tells when it comes, and fires', async () => {
   ])
 })
 
+it('logs.mjs shows each line as it comes, and says why its task waited', async () => {
+  expect(await run('logs.mjs')).toEqual(['no_worker_for_queue', 'info row 1', 'warn row 2', 'info row 3', 'succeeded'])
+})
+
 it('leaves no example of the guide out', () => {
   expect([...ran].sort()).toEqual(filesUnder('examples/guide', ['.mjs']).map(({ path }) => path))
 })

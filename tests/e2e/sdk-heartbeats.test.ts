@@ -1,15 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Duly, Worker } from '@duly/sdk'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { openStore, startHttpNode } from '../../packages/server/src/dispatch/testing/http-node.js'
+import { openStore, startHttpNode, until } from '../../packages/server/src/dispatch/testing/http-node.js'
 import { cleanUpLater } from '../support/clean-up.js'
 
 let duly: Duly
-let sql: Awaited<ReturnType<typeof openStore>>['sql']
 
 beforeAll(async () => {
   const store = await openStore()
-  sql = store.sql
   const node = await startHttpNode(store.url)
   duly = new Duly({ url: node.url })
   cleanUpLater(async () => duly.close())
@@ -44,10 +42,53 @@ describe('what a handler writes', () => {
     cleanUpLater(async () => void (await worker.stop({ graceMs: 1_000 })))
     const handle = await duly.submit('notes', null, { queue: 'notes', retry: { delay: 50 } })
     expect(await handle.result()).toEqual({ page: 12 })
-    const lines = await sql('select line, attempt, level, message from task_logs order by line')
+    const lines = []
+    for await (const { line, attempt, level, message } of handle.logs()) lines.push({ line, attempt, level, message })
     expect(lines).toEqual([
       { line: 1, attempt: 1, level: 'info', message: 'first line' },
       { line: 2, attempt: 1, level: 'warn', message: 'second line' },
     ])
+  })
+
+  it('is followed while it runs, to its very last line', async () => {
+    let open = (): void => {}
+    const gate = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    const worker = new Worker(duly, { queues: ['told'], slots: 2 }).handle('told', async (_, ctx) => {
+      ctx.log('info', 'begins')
+      await gate
+      for (let n = 1; n <= 3_000; n++) ctx.log('debug', `step ${n}`)
+      ctx.log('error', 'ends')
+    })
+    await worker.start()
+    cleanUpLater(async () => void (await worker.stop({ graceMs: 1_000 })))
+    const handle = await duly.submit('told', null, { queue: 'told' })
+    const seen: string[] = []
+    for await (const { message } of handle.logs({ follow: true })) {
+      seen.push(message)
+      if (message === 'begins') open()
+    }
+    expect(seen[0]).toBe('begins')
+    // a thousand lines wait to be sent at most; what did not fit is told of in its place
+    expect(seen.filter((message) => message.startsWith('step')).length).toBeGreaterThanOrEqual(999)
+    expect(seen.at(-1)).toMatch(/ lines are missing here: more were written than could be sent$/)
+    expect((await handle.explain()).causes[0]).toMatchObject({ code: 'succeeded', attempt: 1 })
+  })
+
+  it('arrives though its report was faster', async () => {
+    const worker = new Worker(duly, { queues: ['slow'], slots: 1 }).handle('slow', (_, ctx) => {
+      setTimeout(() => ctx.log('warn', 'after the end'), 0)
+      ctx.log('info', 'the end')
+    })
+    await worker.start()
+    cleanUpLater(async () => void (await worker.stop({ graceMs: 1_000 })))
+    const handle = await duly.submit('slow', null, { queue: 'slow' })
+    await handle.result()
+    await until('the late line', async () => {
+      const lines = []
+      for await (const { message } of handle.logs({ level: 'warn' })) lines.push(message)
+      return lines.length === 1
+    })
   })
 })
