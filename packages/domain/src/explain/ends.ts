@@ -1,5 +1,5 @@
 import { type Cause, cause } from './cause.js'
-import type { EndFacts, ErrorFacts, ExplainFacts, TaskFacts } from './facts.js'
+import type { BlockerFacts, EndFacts, ErrorFacts, ExplainFacts, TaskFacts } from './facts.js'
 import { count, errorText, lengthOf, many, workerText } from './words.js'
 
 /** Of a task that has ended: how and why, and what is left of it. */
@@ -39,8 +39,8 @@ function succeeded(facts: ExplainFacts, end: EndFacts): Cause {
 function failed(facts: ExplainFacts, end: EndFacts): Cause {
   const { error } = end
   if (end.reason === 'dependency') {
-    const message = `It was not run ${ago(facts, end)}, since a task that it depends on ended otherwise than it must.`
-    return cause('dependency_failed', message, { ...common(facts, end), error })
+    const message = `It was not run ${ago(facts, end)}, since ${endedText(facts.blockers)} ended otherwise than it must.`
+    return cause('dependency_failed', message, { ...common(facts, end), error, ...blockersOf(facts) })
   }
   const message = `Attempt ${facts.task.attempt} ended it with a permanent error ${ago(facts, end)}${because(error)}.`
   return cause('failed', message, { ...common(facts, end), error })
@@ -96,14 +96,27 @@ function cancelled(facts: ExplainFacts, end: EndFacts): Cause {
     case 'expired':
       return cause('expired', `It had not started when it was to have, and expired ${when}.`, details)
     case 'skipped':
-      return cause('skipped', `It was skipped ${when}: its trigger rule can not be met.`, details)
+      return cause('skipped', `It was skipped ${when}: its trigger rule can not be met.`, { ...details, ...blockersOf(facts) })
     case 'purged':
       return cause('purged', `Its queue was emptied ${when}${byWhom(end)}.`, details)
     case 'overlap':
       return cause('overlapped', `A later task of its recurring task took its place ${when}.`, details)
+    case 'workflow_failed':
+      return cause('cancelled', `It was cancelled ${when}, since another task of its workflow failed.`, details)
     default:
       return cause('cancelled', `It was cancelled ${when}${byWhom(end)}.`, details)
   }
 }
+
+/** What it depended on and what ended without success, the first three by their names. */
+function endedText(blockers: BlockerFacts | null): string {
+  if (blockers === null || blockers.tasks.length === 0) return 'a task that it depends on'
+  const named = blockers.tasks.slice(0, 3).map(({ node, status }) => `${node ?? 'a task'} (${status})`)
+  const more = blockers.count - named.length
+  return more > 0 ? `${named.join(', ')} and ${count(more)} more` : named.join(', ')
+}
+
+const blockersOf = ({ blockers }: ExplainFacts) =>
+  blockers === null ? {} : { blockers: blockers.tasks, blockerCount: blockers.count }
 
 const byWhom = ({ actor }: EndFacts): string => (actor === null ? '' : `, by ${actor}`)

@@ -86,6 +86,13 @@ describe('a task that has ended', () => {
     )
     const upstream = facts({ task: { status: 'FAILED', end: end({ reason: 'dependency' }) } })
     expect(codes(upstream)).toEqual(['dependency_failed'])
+    const node = (name: string, status: 'FAILED' | 'DEAD') => ({ id: uuid, node: name, status })
+    const tasks = [node('a', 'DEAD'), node('b', 'FAILED'), node('c', 'FAILED'), node('d', 'FAILED')]
+    const named = explain({ ...upstream, blockers: { kind: 'dependencies', count: 5, tasks } })
+    expect(named.summary).toBe(
+      'It was not run 3 min ago, since a (DEAD), b (FAILED), c (FAILED) and 2 more ended otherwise than it must.',
+    )
+    expect(named.causes[0]).toMatchObject({ blockerCount: 5, blockers: tasks })
   })
 
   it('DEAD by failures, crashes or snoozes, and what became of the dead letter', () => {
@@ -121,6 +128,7 @@ describe('a task that has ended', () => {
     ['cancel_requested', 'cancelled', 'It was cancelled 3 min ago, by api:key-1.'],
     ['expired', 'expired', 'It had not started when it was to have, and expired 3 min ago.'],
     ['skipped', 'skipped', 'It was skipped 3 min ago: its trigger rule can not be met.'],
+    ['workflow_failed', 'cancelled', 'It was cancelled 3 min ago, since another task of its workflow failed.'],
     ['purged', 'purged', 'Its queue was emptied 3 min ago, by api:key-1.'],
     ['overlap', 'overlapped', 'A later task of its recurring task took its place 3 min ago.'],
   ])('CANCELLED for the reason %s has the cause %s', (reason, code, message) => {

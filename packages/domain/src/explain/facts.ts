@@ -164,6 +164,6 @@ export interface ExplainFacts {
   readonly workers: WorkerFacts | null
   /** Of PENDING tasks. */
   readonly lane: LaneFacts | null
-  /** Of BLOCKED tasks. */
+  /** Of BLOCKED tasks; of nodes of a workflow that were not run, what ended without success before them. */
   readonly blockers: BlockerFacts | null
 }

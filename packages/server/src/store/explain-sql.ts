@@ -146,6 +146,27 @@ select ${ahead} as ahead,
 from open_tasks o where o.id = $1 and o.status = 'PENDING'`,
 }
 
+/**
+ * Nodes that node $1 of a workflow depends on: those that have not ended; or, of one that was not run ($2), those that ended otherwise
+ * than they must, as far as that can be told: by no success.
+ */
+export const dependencies: Statement = {
+  name: 'explain_dependencies',
+  text: `
+with parent as materialized (
+  select n.id, n.name, n.ended, n.position
+  from workflow_edges e cross join lateral (select n.* from workflow_nodes n where n.id = e.parent limit 1) n
+  where e.child = $1 and case when $2::boolean then n.ended <> 'succeeded' else n.ended is null end
+  order by n.position limit ${countBound}
+)
+select (select count(*)::integer from parent) as count,
+  (select coalesce(json_agg(json_build_object('id', p.id, 'node', p.name,
+      'status', coalesce(o.status, u.status, case p.ended when 'failed' then 'FAILED' else 'CANCELLED' end)) order by p.position), '[]')
+    from (select * from parent order by position limit ${shownBound}) p
+    left join lateral (select o.status from open_tasks o where o.id = p.id limit 1) o on true
+    left join lateral (select u.status from outcomes u where u.id = p.id limit 1) u on true) as tasks`,
+}
+
 /** Earlier tasks of a recurring one that were told to stop, whose ends a later one waits for. */
 export const earlier: Statement = {
   name: 'explain_earlier',

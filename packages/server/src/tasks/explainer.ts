@@ -1,4 +1,4 @@
-import { DulyError, type ExplainFacts, type Explanation, explain, type TenantScope, type Uuid } from '@duly/domain'
+import { type BlockerFacts, DulyError, type ExplainFacts, type Explanation, explain, type TenantScope, type Uuid } from '@duly/domain'
 import type { ExplainStore, OwnFacts } from '../store/explain-store.js'
 
 export interface ExplainerOptions {
@@ -32,17 +32,29 @@ export class Explainer {
 
   async #around(
     id: Uuid,
-    { task, cronId }: OwnFacts,
+    own: OwnFacts,
     tenant: TenantScope,
   ): Promise<Pick<ExplainFacts, 'workers' | 'lane' | 'blockers'>> {
     const { store } = this.#options
+    const { task } = own
     const { status } = task
     const waits = status === 'SCHEDULED' || status === 'PENDING' || status === 'BLOCKED' || status === 'RETRYING'
     const [workers, lane, blockers] = await Promise.all([
       waits ? store.workers(task, tenant) : null,
       status === 'PENDING' ? store.lane(id, tenant) : null,
-      status === 'BLOCKED' && cronId !== null ? store.earlier(cronId) : null,
+      this.#blockers(id, own),
     ])
     return { workers, lane, blockers }
+  }
+
+  /** Whose ends it waits for; of a node that was not run, what ended otherwise than it must. */
+  #blockers(id: Uuid, { task, cronId, workflowId }: OwnFacts): Promise<BlockerFacts> | null {
+    const { store } = this.#options
+    const isBlocked = task.status === 'BLOCKED'
+    if (workflowId !== null) {
+      const wasNotRun = task.end?.reason === 'dependency' || task.end?.reason === 'skipped'
+      return isBlocked || wasNotRun ? store.dependencies(id, wasNotRun) : null
+    }
+    return isBlocked && cronId !== null ? store.earlier(cronId) : null
   }
 }
