@@ -169,7 +169,7 @@ function lookDuties(parts: DutyParts): Duty[] {
       const { ids } = waiters
       if (ids.length > 0) waiters.finished(await tasks.finishedOf(ids))
       if (logWaiters.ids.length > 0) logWaiters.looked(await logs.written(logWaiters.ids))
-      // alone, a node hears of everything by itself; this is for what the word of was lost
+      // alone, a node hears of everything by itself; this is for words that were lost
       return others() > 0 ? 250 : 2_000
     }),
     duty(parts, 'key uses', 5_000, async () => {
