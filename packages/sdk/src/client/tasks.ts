@@ -3,7 +3,7 @@ import { toMs } from '../duration.js'
 import { checkOptions, namesOf } from '../known-options.js'
 import { type BulkAction, type BulkHandle, type BulkPreview, handleOf, startBulk, toPreview } from './bulk.js'
 import type { Explanation } from './explanations.js'
-import type { ApiAnswer, HttpClient } from './http.js'
+import type { HttpClient } from './http.js'
 import { type PageOptions, pageQuery } from './page-options.js'
 import { Patience } from './patience.js'
 import { keepRaw, keepRawItems, type RawJson, rawJson } from './raw-json.js'
@@ -21,6 +21,7 @@ import {
   type TaskSummary,
 } from './records.js'
 import { type AnyTask, checkSubmitOptions, encodeSubmission, type SubmitOptions, toSubmission } from './submission.js'
+import { taskPath, toRecord } from './task-calls.js'
 import { TaskHandle, type WaitOptions } from './task-handle.js'
 import { encodeEdit, filtersToWire, type TaskEdit, type TaskFilters } from './task-lists.js'
 import { type LogOptions, readLogs } from './task-logs.js'
@@ -303,12 +304,4 @@ export class Tasks {
       result: definition?.result,
     })
   }
-}
-
-function toRecord<T>(answer: ApiAnswer<unknown>): T {
-  return keepRaw(fromWire(answer.body) as T, () => rawJson(answer.text))
-}
-
-function taskPath(id: string, call?: string): string {
-  return `/tasks/${encodeURIComponent(id)}${call === undefined ? '' : `/${call}`}`
 }

@@ -48,7 +48,6 @@ const int8: FixedType<number> = { oid: 20, size: 8, write: (b, v, at) => b.write
 const bigint: FixedType<bigint> = { oid: 20, size: 8, write: (b, v, at) => b.writeBigInt64BE(v, at) }
 const bool: FixedType<boolean> = { oid: 16, size: 1, write: (b, v, at) => b.writeUInt8(v ? 1 : 0, at) }
 const float4: FixedType<number> = { oid: 700, size: 4, write: (b, v, at) => b.writeFloatBE(v, at) }
-const boolean: FixedType<boolean> = { oid: 16, size: 1, write: (b, v, at) => b.writeInt8(v ? 1 : 0, at) }
 const uuid: FixedType<Uuid> = { oid: 2950, size: 16, write: (b, v, at) => uuidToBytes(v, b, at) }
 const instant: FixedType<number> = {
   oid: 1184,
@@ -63,7 +62,6 @@ export const int4Array = (values: readonly (number | null)[]): Buffer => fixedAr
 export const int8Array = (values: readonly (number | null)[]): Buffer => fixedArray(int8, values)
 export const bigintArray = (values: readonly (bigint | null)[]): Buffer => fixedArray(bigint, values)
 export const float4Array = (values: readonly (number | null)[]): Buffer => fixedArray(float4, values)
-export const booleanArray = (values: readonly (boolean | null)[]): Buffer => fixedArray(boolean, values)
 export const uuidArray = (values: readonly (Uuid | null)[]): Buffer => fixedArray(uuid, values)
 export const booleanArray = (values: readonly (boolean | null)[]): Buffer => fixedArray(bool, values)
 /** Instants given as epoch ms. */
