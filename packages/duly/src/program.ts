@@ -43,13 +43,11 @@ export function buildProgram(context: Context, server?: ServerModule): Command {
       `\nExit codes:\n${exitCodes.map(({ code, doc }) => `  ${String(code).padEnd(4)}${doc}`).join('\n')}`,
     )
   const onTasks = [taskSubmit(context), taskList(context), taskGet(context), taskEdit(context), ...taskCalls(context)]
-  const task = group('task', 'submit tasks, list them, look at them, explain them, edit, cancel and retry them, one by one or many', [
-    ...onTasks,
-    taskRuns(context),
-    taskExplain(context),
-    taskLogs(context),
-    taskBulk(context),
-  ])
+  const task = group(
+    'task',
+    'submit tasks, list them, look at them, explain them, edit, cancel and retry them, one by one or many',
+    [...onTasks, taskRuns(context), taskExplain(context), taskLogs(context), taskBulk(context)],
+  )
   const dlq = group('dlq', 'look at the dead letters, by their errors; retry and discard them', dlqCommands(context))
   const cron = group('cron', 'define recurring tasks, list, preview, pause and trigger them; import a crontab', [
     cronCreate(context),

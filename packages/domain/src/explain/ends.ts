@@ -96,7 +96,10 @@ function cancelled(facts: ExplainFacts, end: EndFacts): Cause {
     case 'expired':
       return cause('expired', `It had not started when it was to have, and expired ${when}.`, details)
     case 'skipped':
-      return cause('skipped', `It was skipped ${when}: its trigger rule can not be met.`, { ...details, ...blockersOf(facts) })
+      return cause('skipped', `It was skipped ${when}: its trigger rule can not be met.`, {
+        ...details,
+        ...blockersOf(facts),
+      })
     case 'purged':
       return cause('purged', `Its queue was emptied ${when}${byWhom(end)}.`, details)
     case 'overlap':

@@ -1,4 +1,12 @@
-import { type BlockerFacts, DulyError, type ExplainFacts, type Explanation, explain, type TenantScope, type Uuid } from '@duly/domain'
+import {
+  type BlockerFacts,
+  DulyError,
+  type ExplainFacts,
+  type Explanation,
+  explain,
+  type TenantScope,
+  type Uuid,
+} from '@duly/domain'
 import type { ExplainStore, OwnFacts } from '../store/explain-store.js'
 
 export interface ExplainerOptions {
