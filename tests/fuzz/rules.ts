@@ -8,6 +8,13 @@ const rules: readonly { readonly path: RegExp; readonly message: RegExp }[] = [
   { path: /^filter$/, message: /^must say which tasks; to mean every one, give all: true in its place$/ },
   { path: /^all$/, message: /^must not be given together with a filter$/ },
   { path: /^filter\.status$/, message: /^must be one that the action \w+ changes: / },
+  { path: /^tasks\[\d+\]\.task_id$/, message: /^must be unique in the workflow; tasks\[\d+\] has this name$/ },
+  {
+    path: /^tasks\[\d+\]\.dependencies\[\d+\]$/,
+    message: /^(no task of this workflow is called|names ".*" a second time|is the task itself|closes a cycle: )/,
+  },
+  { path: /^tasks\[\d+\]\.trigger_rule$/, message: /^one_failed needs dependencies/ },
+  { path: /^tasks\[\d+\]\.metadata\.tenant_id$/, message: /^(names another tenant than|must be the workflow's)/ },
   { path: /(^|\.)metadata$/, message: /^has \d+ bytes; at most 16384 are taken$/ },
 ]
 

@@ -31,6 +31,10 @@ export class World {
   readonly #ids = new Map<string, string[]>()
   #worker: RawWorker
   #grants: WireGrant[] = []
+  #graph: RunningGraph | null = null
+  #graphs = 0
+  /** Ids that go with the lease in the body of the next request, by the name of their parameter. */
+  readonly #paired = new Map<string, string>()
 
   constructor(parts: WorldParts) {
     this.client = new Client(parts.api.url)
@@ -55,6 +59,9 @@ export class World {
   /** A value for a parameter: mostly something that exists. Undefined: nothing of that name is known. */
   known(name: string): string | undefined {
     const ids = this.#ids.get(name) ?? []
+    const paired = this.#paired.get(name)
+    this.#paired.delete(name)
+    if (paired !== undefined) return paired
     if (name === 'worker_id' && (ids.length === 0 || this.random.next() < 0.8)) return this.#worker.id
     return ids.length === 0 ? undefined : this.random.pick(ids)
   }
@@ -81,13 +88,21 @@ export class World {
   }
 
   #fillLease(node: ObjectNode): void {
-    const isReport = memberOf(node, 'task_id') !== undefined
-    const grant = isReport ? this.#grants.shift() : this.#grants[0]
-    if (grant === undefined) return
-    for (const member of node.members) {
-      if (member.key === '"lease"') member.value = leaf(JSON.stringify(grant.lease), member.value.schema)
-      if (member.key === '"task_id"') member.value = leaf(JSON.stringify(grant.task_id), member.value.schema)
+    const grant = this.#grantFor(node)
+    if (grant !== undefined) fillGrant(node, grant)
+  }
+
+  #grantFor(node: ObjectNode): WireGrant | undefined {
+    const graph = this.#graph
+    if (graph !== null && memberOf(node, 'tasks') !== undefined) {
+      this.#paired.set('workflow_id', graph.id)
+      return graph.grant
     }
+    if (graph !== null && memberOf(node, 'names') !== undefined) {
+      this.#paired.set('worker_id', graph.workerId)
+      return graph.child
+    }
+    return memberOf(node, 'task_id') === undefined ? this.#grants[0] : this.#grants.shift()
   }
 
   /** The next chunk of cases gets another session. */
@@ -97,11 +112,41 @@ export class World {
 
   /** A fresh session with running tasks, and some of every state: requests use them up. */
   async restock(): Promise<void> {
+    await this.#runGraph()
     if (this.#grants.length > GRANTS / 2) return
     this.#worker = await this.#api.worker({ queues: ['fuzz'], taskTypes: ['fuzz'], slots: 500 })
     await this.#api.submitBatch(Array.from({ length: GRANTS }, () => ({ task_type: 'fuzz', queue: 'fuzz' })))
     this.#grants = [...(await this.#worker.poll(GRANTS, { wait: 5 }))]
     await this.#makeEveryState()
+  }
+
+  /** A workflow of which a task runs, which can add to it; and one that was cancelled. */
+  async #runGraph(): Promise<void> {
+    if (this.#graph !== null && performance.now() - this.#graph.beganMs < GRAPH_MS) return
+    // of its own, so that nothing of the graph before it comes
+    const queue = `graphs-${this.#graphs++}`
+    const [root, child] = ['root', 'child'].map((task_id) => ({ task_id, task_type: 'fuzz', queue }))
+    const submit = async (tasks: readonly object[], more: object = {}): Promise<string> => {
+      const { body } = await this.#api.call<WireWorkflow>('POST', '/workflows', {
+        workflow_name: 'fuzz',
+        tasks,
+        ...more,
+      })
+      this.remember(body)
+      return body.workflow_id
+    }
+    const worker = await this.#api.worker({ queues: [queue], taskTypes: ['fuzz'] })
+    const beganMs = performance.now()
+    const id = await submit([{ ...root }])
+    const [grant] = await worker.poll(1, { wait: 5 })
+    await submit([{ ...root }, { ...child, dependencies: ['root'] }])
+    await worker.report(await worker.poll(1, { wait: 5 }))
+    const [behind] = await worker.poll(1, { wait: 5 })
+    this.#graph = grant && behind ? { id, grant, child: behind, workerId: worker.id, beganMs } : null
+    await this.#api.call(
+      'POST',
+      `/workflows/${await submit([{ ...root }], { scheduled_at: '2999-01-01T00:00:00Z' })}/cancel`,
+    )
   }
 
   async #makeEveryState(): Promise<void> {
@@ -133,6 +178,32 @@ export class World {
     } finally {
       client.release()
     }
+  }
+}
+
+/** So long a session lives that says nothing, less some. */
+const GRAPH_MS = 8_000
+
+interface WireWorkflow {
+  readonly workflow_id: string
+}
+
+interface RunningGraph {
+  readonly id: string
+  readonly grant: WireGrant
+  /** A task of another workflow that waited for its root, which has ended. */
+  readonly child: WireGrant
+  readonly workerId: string
+  readonly beganMs: number
+}
+
+/** Puts a lease that lives, and what it belongs to, into a body. */
+function fillGrant(node: ObjectNode, { task_id, lease }: WireGrant): void {
+  for (const member of node.members) {
+    const { schema } = member.value
+    if (member.key === '"lease"') member.value = leaf(JSON.stringify(lease), schema)
+    if (member.key === '"task_id"') member.value = leaf(JSON.stringify(task_id), schema)
+    if (member.key === '"names"') member.value = { kind: 'list', schema, items: [leaf('"root"', {})] }
   }
 }
 

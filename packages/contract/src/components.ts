@@ -14,6 +14,7 @@ import * as lists from './task-lists.js'
 import * as logs from './task-logs.js'
 import * as tasks from './tasks.js'
 import * as workers from './workers.js'
+import * as workflows from './workflows.js'
 
 /** The schemas that have a name of their own in OpenAPI and in the reference; all others are written where they stand. */
 export const components: Readonly<Record<string, TSchema>> = {
@@ -46,6 +47,16 @@ export const components: Readonly<Record<string, TSchema>> = {
   BulkPreview: bulk.BulkPreview,
   BulkOperation: bulk.BulkOperation,
   BulkOperationList: bulk.BulkOperationList,
+  SubmitWorkflow: workflows.SubmitWorkflow,
+  WorkflowTask: workflows.WorkflowTask,
+  SubmittedWorkflow: workflows.SubmittedWorkflow,
+  Workflow: workflows.Workflow,
+  WorkflowNode: workflows.WorkflowNode,
+  WorkflowSummary: workflows.WorkflowSummary,
+  WorkflowList: workflows.WorkflowList,
+  AddWorkflowTasks: workflows.AddWorkflowTasks,
+  AddedWorkflowTasks: workflows.AddedWorkflowTasks,
+  WorkflowStatus: workflows.WorkflowStatusEnum,
   CreateCronTask: cron.CreateCronTask,
   PutCronTask: cron.PutCronTask,
   EditCronTask: cron.EditCronTask,
@@ -79,6 +90,8 @@ export const components: Readonly<Record<string, TSchema>> = {
   ExchangeAnswer: workers.ExchangeAnswer,
   Heartbeat: workers.Heartbeat,
   HeartbeatAnswer: workers.HeartbeatAnswer,
+  DependencyResults: workers.DependencyResults,
+  DependencyResultsAnswer: workers.DependencyResultsAnswer,
   CreateApiKey: keys.CreateApiKey,
   CreatedApiKey: keys.CreatedApiKey,
   RevokedApiKey: keys.RevokedApiKey,

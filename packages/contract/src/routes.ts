@@ -10,6 +10,7 @@ import { statsRoutes } from './routes/stats.js'
 import { systemRoutes } from './routes/system.js'
 import { taskRoutes } from './routes/tasks.js'
 import { workerRoutes } from './routes/workers.js'
+import { workflowRoutes } from './routes/workflows.js'
 
 export { type ApiResponse, type ApiRoute, apiBase } from './routes/route.js'
 
@@ -18,6 +19,7 @@ export const apiRoutes = {
   ...taskRoutes,
   ...deadLetterRoutes,
   ...bulkRoutes,
+  ...workflowRoutes,
   ...cronRoutes,
   ...queueRoutes,
   ...workerRoutes,

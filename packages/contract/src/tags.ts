@@ -3,6 +3,7 @@ import type { ApiRoute } from './routes.js'
 /** The groups of routes, in the order in which pages show them. */
 export const apiTags: Readonly<Record<ApiRoute['tag'], string>> = {
   tasks: 'Submit, read, cancel and retry tasks.',
+  workflows: 'Graphs of tasks: what starts when what before it has ended.',
   dlq: 'Dead letters: tasks whose retries are used up, by what their errors have in common.',
   bulk: 'Operations on many tasks: tried without a change first, watched, cancelled.',
   cron: 'Recurring tasks: a schedule, and the task that each of its fire times makes.',

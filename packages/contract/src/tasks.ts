@@ -164,6 +164,7 @@ export const Task = closed({
   idempotency_key: NullableText,
   concurrency_key: NullableText,
   workflow_id: NullableId,
+  node_name: nullable<string>('string', { description: 'Its name in that workflow.' }),
   cron_id: NullableId,
   trace_id: NullableText,
   discarded_at: nullable<string>('string', {

@@ -1,4 +1,4 @@
-import { limits } from '@duly/domain'
+import { type FinalStatus, limits } from '@duly/domain'
 import Type, { type Static } from 'typebox'
 import {
   Count,
@@ -104,7 +104,19 @@ export const Grant = closed({
   deadline_at: Instant,
   idempotency_key: Type.String({ description: 'Stable over attempts, for calls to other services.' }),
   checkpoint: Json,
-  dependency_results: Type.Unsafe<Record<string, unknown>>({ type: 'object', description: 'By node name.' }),
+  dependency_results: Type.Unsafe<Record<string, unknown>>({
+    type: 'object',
+    description: `Of a task of a workflow: the results of its dependencies by their names, up to ${limits.dependencyResultsMaxBytes / 2 ** 20} MiB in all; null: it has none.`,
+  }),
+  dependency_results_omitted: Type.Optional(
+    Type.Array(name(), { description: 'Dependencies whose results were too large to come along: fetch them.' }),
+  ),
+  dependency_statuses: Type.Optional(
+    Type.Unsafe<Record<string, FinalStatus>>({
+      type: 'object',
+      description: 'How its dependencies ended, by their names; those that have not are left out.',
+    }),
+  ),
   metadata: Type.Union([MetadataSchema, Type.Null()]),
   suspect: Type.Boolean({
     description: 'An earlier attempt took its worker with it: acknowledge before the handler starts.',
@@ -116,6 +128,8 @@ export const Grant = closed({
       'When it was asked to run; of a recurring task the fire time, however late it starts. Null: at once, or triggered by hand.',
   }),
   cron_id: nullable<string>('string', { description: 'The recurring task that made it.' }),
+  workflow_id: Type.Optional(Type.String({ description: 'The workflow that it is a task of; absent: of none.' })),
+  node_name: Type.Optional(Type.String({ description: 'Its name in that workflow.' })),
 })
 export type GrantBody = Static<typeof Grant>
 
@@ -227,6 +241,28 @@ export const HeartbeatAnswer = closed({
   drain: Type.Boolean({ description: 'Finish what runs, take nothing new.' }),
 })
 export type HeartbeatAnswerBody = Static<typeof HeartbeatAnswer>
+
+export const DependencyResults = closed(
+  {
+    ...report,
+    names: Type.Array(name(), {
+      minItems: 1,
+      maxItems: limits.dependencyResultsMaxItems,
+      uniqueItems: true,
+      description: 'Dependencies of the task, by their names in the workflow.',
+    }),
+  },
+  {
+    examples: [{ task_id: 'task-01m8m8g63ye0v964cp0nfyyggj', lease: '1-00000000000000a1', names: ['create-account'] }],
+  },
+)
+export type DependencyResultsBody = Static<typeof DependencyResults>
+
+export const DependencyResultsAnswer = closed({
+  results: Type.Unsafe<Record<string, unknown>>({ type: 'object', description: 'By name; null: it has none.' }),
+  omitted: Type.Array(name(), { description: 'Too much for one answer: ask for these again. Never all of them.' }),
+})
+export type DependencyResultsAnswerBody = Static<typeof DependencyResultsAnswer>
 
 export const WorkerParams = closed({
   worker_id: id('worker', { description: 'The session, as registration gave it.' }),

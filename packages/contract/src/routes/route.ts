@@ -17,7 +17,7 @@ export interface ApiRoute {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** As in OpenAPI: `/api/v1/tasks/{task_id}`. */
   readonly path: string
-  readonly tag: 'tasks' | 'dlq' | 'bulk' | 'cron' | 'queues' | 'workers' | 'keys' | 'cluster' | 'system'
+  readonly tag: 'tasks' | 'workflows' | 'dlq' | 'bulk' | 'cron' | 'queues' | 'workers' | 'keys' | 'cluster' | 'system'
   readonly summary: string
   /** What a caller's key must be good for; null: anyone may call. */
   readonly scope: Scope | null

@@ -95,6 +95,17 @@ export const workerRoutes = {
     responses: { 200: { description: 'What the worker has to do.', schema: workers.HeartbeatAnswer } },
     problems: ['session_lost', 'too_large'],
   },
+  fetchDependencyResults: {
+    ...worker,
+    method: 'POST',
+    path: `${apiBase}/workers/{worker_id}/dependency-results`,
+    summary: 'Fetch results of dependencies that were too large to come along',
+    scope: 'work',
+    body: workers.DependencyResults,
+    bodyLimit: 'single',
+    responses: { 200: { description: 'As many as fit into one answer.', schema: workers.DependencyResultsAnswer } },
+    problems: ['session_lost', 'lease_lost', 'not_found'],
+  },
   leave: {
     ...worker,
     method: 'DELETE',

@@ -30,6 +30,7 @@ import { registerTaskLists } from './routes/task-lists.js'
 import { registerTaskLogs } from './routes/task-logs.js'
 import { registerTasks } from './routes/tasks.js'
 import { registerWorkers } from './routes/workers.js'
+import { registerWorkflows } from './routes/workflows.js'
 import { WaitRoom } from './wait-room.js'
 
 export interface ApiParts {
@@ -86,6 +87,7 @@ export function buildApi({ services, gate, config = {}, logger, metrics }: ApiPa
     registerBulk,
     registerExplain,
     registerTaskLogs,
+    registerWorkflows,
     registerCronTasks,
     registerQueues,
     registerFleet,

@@ -88,6 +88,7 @@ function send(reply: FastifyReply, answer: Answer): FastifyReply {
 
 /** The kind of thing that a parameter of the path names by its id (`worker_id`: a worker); other texts the contract's schema judges. */
 function prefixOf(parameter: string): IdPrefix | undefined {
+  if (parameter === 'workflow_id') return 'wf'
   return idPrefixes.find((known) => parameter === `${known}_id`)
 }
 

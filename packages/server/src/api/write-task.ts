@@ -136,6 +136,7 @@ function originOf(task: TaskSummary): WritableObject {
     idempotency_key: task.idempotencyKey,
     concurrency_key: task.concurrencyKey,
     workflow_id: optionalId('wf', task.workflowId),
+    node_name: task.nodeName,
     cron_id: optionalId('cron', task.cronId),
     trace_id: traceIdOf(task.traceparent),
     discarded_at: instant(task.discardedAtMs),

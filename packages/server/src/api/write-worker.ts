@@ -1,6 +1,7 @@
 import { encodeId } from '@duly/domain'
 import type { GrantedTask, HeartbeatAnswer, ReportResult, WorkerSession } from '../model.js'
 import { instant, raw, toSeconds, type WritableObject, writeJson } from './write-json.js'
+import { grantedNodeOf } from './write-workflow.js'
 
 export function writeSession(session: WorkerSession): string {
   return writeJson({
@@ -24,7 +25,7 @@ function grantOf(task: GrantedTask): WritableObject {
     deadline_at: instant(task.deadlineAtMs),
     idempotency_key: task.idempotencyKey,
     checkpoint: raw(task.checkpoint),
-    dependency_results: {},
+    ...grantedNodeOf(task.node),
     metadata: raw(task.metadata),
     suspect: task.suspect,
     traceparent: task.traceparent,

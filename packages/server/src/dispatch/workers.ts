@@ -1,5 +1,7 @@
-import { encodeId, encodeLease } from '@duly/domain'
+import { DulyError, decodeLease, encodeId, encodeLease } from '@duly/domain'
 import type {
+  DependencyResult,
+  DependencyResultsRequest,
   GrantedTask,
   HeartbeatAnswer,
   HeartbeatRequest,
@@ -11,8 +13,10 @@ import type {
 } from '../model.js'
 import type { TakenTask } from '../queue/port.js'
 import type { AttemptStore } from '../store/attempt-store.js'
+import type { DependencyStore } from '../store/dependency-store.js'
 import type { SessionStore } from '../store/session-store.js'
 import type { Attempts } from './attempts.js'
+import { nodesOf } from './dependencies.js'
 import type { Dispatcher } from './dispatcher.js'
 import { sessionActor } from './profile.js'
 import { releaseHeld } from './release.js'
@@ -27,6 +31,7 @@ export interface WorkersOptions {
   readonly attempts: Attempts
   readonly attemptStore: AttemptStore
   readonly store: SessionStore
+  readonly dependencies: DependencyStore
 }
 
 /** The worker protocol: sessions, grants and reports. */
@@ -42,7 +47,7 @@ export class Workers implements NonNullable<Services['workers']> {
 
   async poll(session: SessionRef, request: PollRequest, signal: AbortSignal): Promise<readonly GrantedTask[]> {
     const state = await this.#options.sessions.require(session)
-    return (await this.#options.dispatcher.poll(state, request, signal)).map(granted)
+    return this.#grant(await this.#options.dispatcher.poll(state, request, signal))
   }
 
   async report(session: SessionRef, reports: readonly Report[]): Promise<readonly ReportResult[]> {
@@ -63,11 +68,18 @@ export class Workers implements NonNullable<Services['workers']> {
     const state = await this.#options.sessions.require(session)
     const { dispatcher } = this.#options
     if (reports.length === 0) {
-      return { results: [], tasks: (await dispatcher.poll(state, request, signal)).map(granted) }
+      return { results: [], tasks: await this.#grant(await dispatcher.poll(state, request, signal)) }
     }
     const until = this.#report(state, reports)
     const [results, tasks] = await Promise.all([until, dispatcher.poll(state, { ...request, until }, signal)])
-    return { results, tasks: tasks.map(granted) }
+    return { results, tasks: await this.#grant(tasks) }
+  }
+
+  async dependencyResults(ref: SessionRef, request: DependencyResultsRequest): Promise<readonly DependencyResult[]> {
+    await this.#options.sessions.require(ref)
+    const lease = decodeLease(request.lease)
+    if (lease === null) throw new DulyError('lease_lost', 'The lease is not that of the running attempt.')
+    return this.#options.dependencies.results({ id: request.id, session: ref.id, ...lease }, request.names)
   }
 
   heartbeat(session: SessionRef, request: HeartbeatRequest, signal: AbortSignal): Promise<HeartbeatAnswer> {
@@ -87,6 +99,15 @@ export class Workers implements NonNullable<Services['workers']> {
     await releaseHeld({ attempts, attemptStore }, fences, { actor: sessionActor(session), workerName: state.row.name })
     await store.end(session, 'left')
     sessions.forget(state)
+  }
+
+  /** A grant whose answer can't be completed is repeated to the next poll: nothing of it was received. */
+  async #grant(tasks: readonly TakenTask[]): Promise<GrantedTask[]> {
+    const nodes = await nodesOf(this.#options.dependencies, tasks)
+    return tasks.map((task) => {
+      const node = nodes.get(task.id)
+      return node === undefined ? granted(task) : { ...granted(task), node }
+    })
   }
 
   async #report(state: SessionState, reports: readonly Report[]): Promise<ReportResult[]> {

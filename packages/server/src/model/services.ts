@@ -33,6 +33,7 @@ import type {
   WorkerRegistration,
   WorkerSession,
 } from './workers.js'
+import type { DependencyResult, DependencyResultsRequest, WorkflowService } from './workflows.js'
 
 /** How long a call is held, and what ends it before: its client went away, or the node closes. */
 export interface WaitRequest {
@@ -101,6 +102,7 @@ export interface Services {
     /** A page that has a line or is the last one; or what there is after `waitMs`, or when `signal` aborts. */
     read(id: Uuid, tenant: TenantScope, request: LogRequest & WaitRequest): Promise<LogPage>
   }
+  readonly workflows: WorkflowService
   /** Recurring tasks. What a call schedules is committed when it resolves. */
   readonly cron: {
     /** Rejects with `name_taken`, and with `unprocessable` for what can never fire or is one too many. */
@@ -150,6 +152,11 @@ export interface Services {
       signal: AbortSignal,
     ): Promise<{ readonly results: readonly ReportResult[]; readonly tasks: readonly GrantedTask[] }>
     heartbeat(session: SessionRef, request: HeartbeatRequest, signal: AbortSignal): Promise<HeartbeatAnswer>
+    /**
+     * Results of dependencies of a task that it runs, in the order asked for. Rejects with `lease_lost` when the lease does not stand any more,
+     * with `not_found` when a name is none of the task's dependencies.
+     */
+    dependencyResults(session: SessionRef, request: DependencyResultsRequest): Promise<readonly DependencyResult[]>
     leave(session: SessionRef): Promise<void>
   }
   readonly keys: {

@@ -92,6 +92,8 @@ export interface TaskRecord {
   readonly idempotencyKey: string | null
   readonly concurrencyKey: string | null
   readonly workflowId: Uuid | null
+  /** Its name in that workflow. */
+  readonly nodeName: string | null
   readonly cronId: Uuid | null
   readonly traceparent: string | null
   /** When a dead task was taken out of the dead letters. */

@@ -47,6 +47,7 @@ beforeAll(async () => {
 /** Things that nothing has, so that a route which would change them finds nothing. */
 const nothing = (): Names => ({
   ...{ task_id: unknownId('task'), worker_id: unknownId('worker'), key_id: unknownId('key') },
+  workflow_id: unknownId('wf'),
   ...{ cron_id: unknownId('cron'), cron_name: 'nobody-has-this' },
   bulk_id: unknownId('bulk'),
   name: 'nobody-has-this',
@@ -139,6 +140,7 @@ describe("another tenant's", () => {
       key_id: (await guarded.key(['read'], 'acme-corp')).id,
       cron_id: await defineCron('acme-corp'),
       bulk_id: await retryNothing(api),
+      workflow_id: await waitForever(api),
       cron_name: cronName,
       name: 'acme-has-this',
     }
@@ -155,6 +157,12 @@ describe("another tenant's", () => {
   const retryNothing = async (api: Api): Promise<string> => {
     const order = { action: 'retry', filter: { queue: 'acme-has-this', status: 'DEAD' } }
     return String((await api.call<Names>('POST', '/tasks/bulk', order)).body.bulk_id)
+  }
+
+  const waitForever = async (api: Api): Promise<string> => {
+    const tasks = [{ task_id: 'only', task_type: 'work', queue: 'acme-has-this' }]
+    const workflow = { workflow_name: 'acme-waits', scheduled_at: '2999-01-01T00:00:00Z', tasks }
+    return String((await api.call<Names>('POST', '/workflows', workflow)).body.workflow_id)
   }
 
   // a PUT by name makes the caller's own

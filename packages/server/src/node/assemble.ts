@@ -69,22 +69,8 @@ export function assemble(
   const health = new Health(membership.database)
   const cluster = new Cluster({ store: stores.cluster, clock })
   const services: Services = {
-    ...{
-      intake,
-      tasks,
-      explainer,
-      logs,
-      deadLetters,
-      bulk,
-      cron,
-      queues,
-      fleet,
-      workers,
-      keys,
-      stats,
-      cluster,
-      health,
-    },
+    ...{ intake, tasks, explainer, logs, deadLetters, bulk, workflows, cron, queues, fleet, workers, keys, stats },
+    ...{ cluster, health },
   }
   const api = makeApi(ground, services, config.open ? null : ring)
   const duties = makeDuties(

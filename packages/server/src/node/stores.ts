@@ -7,6 +7,7 @@ import { ClusterStore } from '../store/cluster-store.js'
 import { CronStore } from '../store/cron-store.js'
 import type { Database } from '../store/database.js'
 import { DeadLetterStore } from '../store/dead-letter-store.js'
+import { DependencyStore } from '../store/dependency-store.js'
 import { EditStore } from '../store/edit-store.js'
 import { ExplainStore } from '../store/explain-store.js'
 import { FiringStore } from '../store/firing-store.js'
@@ -86,6 +87,7 @@ export function makeStores(database: Database, options: { nodeNumber: number; gr
     workflows: new WorkflowStore(database),
     workflowRecords: new WorkflowRecordStore(database),
     workflowChanges: new WorkflowChangeStore(),
+    dependencies: new DependencyStore(database),
     settle: new SettleStore(database, { graceMs }),
     groupSlots: writerSlots.groups.map(slot),
     batchSlots: writerSlots.batches.map(slot),

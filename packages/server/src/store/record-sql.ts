@@ -17,7 +17,7 @@ export const summaryColumns = `
   coalesce(u.session, o.session) as "workerId", coalesce(u.worker_name, w.name) as "workerName",
   coalesce(u.error_class, f.error_class) as "errorClass", coalesce(u.error_message, f.error_message) as "errorMessage",
   t.idempotency_key as "idempotencyKey", t.concurrency_key as "concurrencyKey", t.workflow_id as "workflowId",
-  t.cron_id as "cronId", t.traceparent, p.percent, p.note`
+  t.node_name as "nodeName", t.cron_id as "cronId", t.traceparent, p.percent, p.note`
 
 /** Joins of `summaryColumns` to a task `t`, each a look by key whatever the plan was made on. */
 export const summaryJoins = `

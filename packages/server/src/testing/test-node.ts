@@ -126,7 +126,7 @@ export class TestNode {
       tellOthers: (): void => {},
     }
     const dispatcher = new Dispatcher(parts)
-    const workerStores = { attemptStore: stores.attempts, store: stores.sessions }
+    const workerStores = { attemptStore: stores.attempts, store: stores.sessions, dependencies: stores.dependencies }
     this.workers = new Workers({ sessions, dispatcher, reports, attempts, ...workerStores })
     this.watchdog = new Watchdog({
       ...{ store: stores.watch, attemptStore: stores.attempts, attempts, random: () => 0.5, log },

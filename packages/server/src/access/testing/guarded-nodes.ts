@@ -49,7 +49,7 @@ export async function openGuarded(): Promise<Guarded> {
 export const unknownSecret = (): string => encodeSecret(randomBytes(secretBytes))
 
 /** An id of the right form that nothing has. */
-export const unknownId = (prefix: 'task' | 'worker' | 'key' | 'cron' | 'bulk'): string =>
+export const unknownId = (prefix: 'task' | 'worker' | 'key' | 'cron' | 'bulk' | 'wf'): string =>
   encodeId(prefix, uuidFromBytes(randomBytes(16), 0))
 
 /** Revokes without telling anybody, as a node sees it whose word got lost. */

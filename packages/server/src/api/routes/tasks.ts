@@ -1,14 +1,14 @@
-import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { NewTask, Submitted } from '../../model.js'
+import type { Submitted } from '../../model.js'
+import { accepted } from '../accepted.js'
 import { actorOf } from '../caller.js'
 import type { ApiContext } from '../context.js'
 import { headerKeyErrors, idempotencyHeader } from '../idempotency-header.js'
-import { type Answer, mount } from '../mount.js'
-import { STRETCH_CHARS } from '../stretch.js'
+import { mount } from '../mount.js'
+import { inStretches } from '../stretch.js'
 import { batchPlace, singlePlace, submissionErrors } from '../submission-rules.js'
 import { toNewTask } from '../to-new-task.js'
-import { validTraceparent } from '../traceparent.js'
+import { traceparentOf } from '../traceparent.js'
 import {
   writeAttempts,
   writeCancelled,
@@ -17,14 +17,6 @@ import {
   writeSubmittedBatch,
   writeTask,
 } from '../write-task.js'
-
-const traceparentOf = (request: FastifyRequest): string | null => {
-  const header = request.headers.traceparent
-  return validTraceparent(typeof header === 'string' ? header : undefined)
-}
-
-const accepted = (json: string, replayed: boolean): Answer =>
-  replayed ? { status: 200, json, headers: { 'idempotency-replayed': 'true' } } : { status: 202, json }
 
 export function registerTasks(app: FastifyInstance, context: ApiContext): void {
   registerSubmit(app, context)
@@ -75,16 +67,11 @@ function registerBatch(app: FastifyInstance, context: ApiContext): void {
     ],
     handle: async ({ body, captures, request, caller }) => {
       const shared = { idempotencyKey: undefined, traceparent: traceparentOf(request), caller }
-      const tasks: NewTask[] = []
-      let hashedChars = 0
-      for (const [index, item] of body.tasks.entries()) {
+      const tasks = await inStretches(body.tasks, (item, index) => {
         const text = captures.text('tasks[*]', index) ?? ''
-        tasks.push(toNewTask(item, { request: text, ...batchPlace(captures, index), ...shared }))
-        if (item.idempotency_key !== undefined) hashedChars += text.length
-        if (hashedChars < STRETCH_CHARS) continue
-        hashedChars = 0
-        await setImmediate()
-      }
+        const made = toNewTask(item, { request: text, ...batchPlace(captures, index), ...shared })
+        return { made, hashed: item.idempotency_key === undefined ? 0 : text.length }
+      })
       const submitted: readonly Submitted[] = await services.intake.submitBatch(tasks)
       return accepted(
         writeSubmittedBatch(submitted),

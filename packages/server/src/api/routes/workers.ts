@@ -1,4 +1,4 @@
-import { type Caller, limits, type Uuid } from '@duly/domain'
+import { type Caller, decodeId, limits, type Uuid } from '@duly/domain'
 import type { FastifyInstance } from 'fastify'
 import type { PollRequest, SessionRef } from '../../model.js'
 import type { ApiContext } from '../context.js'
@@ -6,6 +6,7 @@ import { mount } from '../mount.js'
 import { toHeartbeat, toRegistration, toReports } from '../to-report.js'
 import { checkpointErrors, reportsErrors } from '../worker-rules.js'
 import { writeExchange, writeGrants, writeHeartbeat, writeReportResults, writeSession } from '../write-worker.js'
+import { writeDependencyResults } from '../write-workflow.js'
 
 /** Error texts are cleaned and cut; to refuse one would lose the outcome that it explains. */
 const errorTexts = /^reports\[\d+\]\.error\./
@@ -39,6 +40,13 @@ function registerSessions(app: FastifyInstance, context: ApiContext): void {
       const beat = toHeartbeat(body, captures)
       const answer = await context.waits.hold(call, (signal) => workers.heartbeat(sessionOf(call), beat, signal))
       return { status: 200, json: writeHeartbeat(answer) }
+    },
+  })
+  mount(app, context, 'fetchDependencyResults', {
+    handle: async ({ body, ...call }) => {
+      const request = { id: decodeId('task', body.task_id), lease: body.lease, names: body.names }
+      const found = await workers.dependencyResults(sessionOf(call), request)
+      return { status: 200, json: writeDependencyResults(found) }
     },
   })
   mount(app, context, 'leave', {

@@ -13,6 +13,7 @@ import type {
   BulkOrder,
   BulkRecord,
   DeadLetterFilters,
+  DependencyResultsRequest,
   GrantedTask,
   HeartbeatRequest,
   LogPage,
@@ -34,6 +35,7 @@ import type {
   WorkerRegistration,
 } from '../../model.js'
 import { MemoryCron } from './memory-cron.js'
+import { MemoryWorkflows } from './memory-workflows.js'
 
 /** The instant that every answer of these services carries. */
 export const fixedAtMs = Date.UTC(2026, 3, 3, 10)
@@ -197,6 +199,9 @@ export class MemoryServices implements Services {
   readonly recurring = new MemoryCron(fixedAtMs, newId)
   readonly cron = this.recurring.service
 
+  readonly graphs = new MemoryWorkflows(fixedAtMs, newId, (waitMs, signal) => this.#wait(waitMs, signal))
+  readonly workflows = this.graphs.service
+
   readonly queues = {
     list: async (_tenant: TenantScope, { after, limit }: PageRequest) => {
       const names = this.queueNames.filter((name) => after === null || name > after)
@@ -258,6 +263,10 @@ export class MemoryServices implements Services {
         lost: ['2-00000000000000ff'],
         drain: false,
       }
+    },
+    dependencyResults: async (session: SessionRef, { names }: DependencyResultsRequest) => {
+      this.#live(session)
+      return names.map((name, place) => ({ name, result: place === 0 ? '{"n":1.0}' : null, isOmitted: place > 1 }))
     },
     leave: async (session: SessionRef) => {
       this.#live(session)
@@ -415,6 +424,7 @@ function newRecord(task: NewTask): TaskRecord {
     result: null,
     error: null,
     workflowId: null,
+    nodeName: null,
     cronId: null,
     discardedAtMs: null,
     progress: null,

@@ -22,7 +22,7 @@ export function makeDispatch(ground: Ground, { observers, signals, nodeEnds }: D
   const attempts = new Attempts({ store: stores.attempts, nodes: nodeEnds, listener: observers })
   const { sessions, dispatcher } = makeDispatcher(ground, { observers, signals, attempts })
   const reports = new Reports({ store: stores.attempts, attempts, clock, random, lanes: 1 })
-  const shared = { sessions, store: stores.sessions }
+  const shared = { sessions, store: stores.sessions, dependencies: stores.dependencies }
   const workers = new Workers({ ...shared, dispatcher, reports, attempts, attemptStore: stores.attempts })
   const fleet = new Fleet({
     store: stores.fleet,

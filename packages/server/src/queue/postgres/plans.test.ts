@@ -79,7 +79,7 @@ describe('plans of the hot path', () => {
         expect(
           sorted.filter(
             (line) =>
-              !/^(claim: w_\d\.first, |peek_timers: |insert_keys: |write_logs: |lock_cron_open: m\.id|record_firings: |unblock_cron(_next)?: s(_\d)?\.id|lock_(workflows_of|open_nodes): |count_ended_parents: |read_nodes_standing: |insert_workflows: )|: \w+\.queue/.test(
+              !/^(claim: w_\d\.first, |peek_timers: |insert_keys: |write_logs: |lock_cron_open: m\.id|record_firings: |unblock_cron(_next)?: s(_\d)?\.id|lock_(workflows_of|open_nodes): |count_ended_parents: |read_nodes_standing: |insert_workflows: |read_dependencies: )|: \w+\.queue/.test(
                 line,
               ),
           ),
@@ -167,6 +167,7 @@ async function prepareAll({ stores, database, sql }: StoreBench, session: Uuid):
   await stores.sessions.serve(session)
   await stores.keys.find([Buffer.alloc(32)])
   await stores.sessions.repeat(session, 0)
+  await stores.dependencies.ofTasks([id], 1)
   await stores.sessions.acknowledge([[session, 0]])
   await stores.progress.writeProgress(session, [
     { lease: { ...fence, grant: 1, cancelReason: null }, percent: 1, note: null, checkpoint: null },
