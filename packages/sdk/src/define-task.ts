@@ -48,25 +48,62 @@ export function checkRetry(call: string, retry: RetryOptions | undefined): void 
   checkOptions(`${call}, retry`, retry, retryNames)
 }
 
+/** Tasks whose results a handler reads, by their names in the workflow. */
+export interface DependencyDefinitions {
+  readonly [name: string]: { readonly type: string; readonly result: StandardSchema<unknown, unknown> | undefined }
+}
+
+/** Of a task that reads no results of others. */
+export type NoDependencies = Readonly<Record<never, never>>
+
+/** What the result of a definition is decoded to. */
+export type ResultOf<Definition> = Definition extends {
+  readonly result: StandardSchema<unknown, infer Result> | undefined
+}
+  ? Result
+  : never
+
 /**
  * A task type with its schemas: what producer and worker share.
  *
  * `PayloadIn` is what a submission gives and what travels as JSON; `Payload` is what the handler gets, the schema's
  * output. `ResultIn` is what the handler returns and what travels; `Result` is what `handle.result()` gives.
+ * `Dependencies` are the tasks of a workflow whose results the handler reads.
  */
-export interface TaskDefinition<PayloadIn = unknown, Payload = PayloadIn, ResultIn = unknown, Result = ResultIn> {
+export interface TaskDefinition<
+  PayloadIn = unknown,
+  Payload = PayloadIn,
+  ResultIn = unknown,
+  Result = ResultIn,
+  Dependencies extends DependencyDefinitions = NoDependencies,
+> {
   readonly type: string
   readonly payload: StandardSchema<PayloadIn, Payload> | undefined
   readonly result: StandardSchema<ResultIn, Result> | undefined
+  readonly dependencies: Dependencies
   readonly defaults: TaskDefaults
 }
 
-export interface TaskDefinitionOptions<PayloadIn, Payload, ResultIn, Result> extends TaskDefaults {
+export interface TaskDefinitionOptions<
+  PayloadIn,
+  Payload,
+  ResultIn,
+  Result,
+  Dependencies extends DependencyDefinitions = NoDependencies,
+> extends TaskDefaults {
   readonly payload?: StandardSchema<PayloadIn, Payload>
   readonly result?: StandardSchema<ResultIn, Result>
+  /**
+   * Tasks of a workflow whose results its handler reads, by their names there: `{ 'create-account': createAccount }`. A workflow that has
+   * this task must have those before it.
+   */
+  readonly dependencies?: Dependencies
 }
 
-const definitionNames: OptionNames = { names: ['payload', 'result', ...taskDefaultNames], elsewhere: writtenHere }
+const definitionNames: OptionNames = {
+  names: ['payload', 'result', 'dependencies', ...taskDefaultNames],
+  elsewhere: { ...writtenHere, after: 'dependencies', depends_on: 'dependencies' },
+}
 
 const TASK_TYPE = /^[A-Za-z0-9._:/-]{1,128}$/
 
@@ -75,13 +112,25 @@ const TASK_TYPE = /^[A-Za-z0-9._:/-]{1,128}$/
  *
  * @throws RangeError when the name is not 1 to 128 of `A–Z a–z 0–9 . _ - : /`; TypeError for an unknown option
  */
-export function defineTask<PayloadIn = unknown, Payload = PayloadIn, ResultIn = unknown, Result = ResultIn>(
+export function defineTask<
+  PayloadIn = unknown,
+  Payload = PayloadIn,
+  ResultIn = unknown,
+  Result = ResultIn,
+  Dependencies extends DependencyDefinitions = NoDependencies,
+>(
   type: string,
-  options: TaskDefinitionOptions<PayloadIn, Payload, ResultIn, Result> = {},
-): TaskDefinition<PayloadIn, Payload, ResultIn, Result> {
+  options: TaskDefinitionOptions<PayloadIn, Payload, ResultIn, Result, Dependencies> = {},
+): TaskDefinition<PayloadIn, Payload, ResultIn, Result, Dependencies> {
   if (!TASK_TYPE.test(type)) throw new RangeError(`not a task type: ${JSON.stringify(type)}`)
   checkOptions('defineTask', options, definitionNames)
   checkRetry('defineTask', options.retry)
-  const { payload, result, ...defaults } = options
-  return Object.freeze({ type, payload, result, defaults: Object.freeze(defaults) })
+  const { payload, result, dependencies = {} as Dependencies, ...defaults } = options
+  return Object.freeze({
+    type,
+    payload,
+    result,
+    dependencies: Object.freeze({ ...dependencies }),
+    defaults: Object.freeze(defaults),
+  })
 }

@@ -120,3 +120,62 @@ export class ResultTimeoutError extends Error {
     this.taskId = taskId
   }
 }
+
+/** `handle.result()` of a workflow: it ended FAILED or CANCELLED. */
+export class WorkflowFailedError extends Error {
+  override readonly name = 'WorkflowFailedError'
+  readonly workflowId: string
+  /** FAILED or CANCELLED. */
+  readonly status: string
+  /** The tasks that ended FAILED or DEAD by themselves: not those that failed for their dependencies. */
+  readonly failed: readonly FailedNode[]
+
+  constructor(workflow: { readonly id: string; readonly status: string; readonly graph: readonly FailedNode[] }) {
+    const failed = workflow.graph.filter(
+      ({ status, error }) => status === 'DEAD' || (status === 'FAILED' && error !== null),
+    )
+    super([`workflow ${workflow.id} ended ${workflow.status}`, ...failed.slice(0, 3).map(describeFailed)].join('; '))
+    this.workflowId = workflow.id
+    this.status = workflow.status
+    this.failed = failed
+  }
+}
+
+/** A task of a workflow that failed. */
+export interface FailedNode {
+  readonly name: string
+  /** The id of the task. */
+  readonly id: string
+  readonly status: string
+  readonly error: Omit<TaskErrorInfo, 'stack'> | null
+}
+
+function describeFailed({ name, status, error }: FailedNode): string {
+  return `${name} ${status}${error === null ? '' : `: ${error.class}: ${error.message}`}`
+}
+
+/** `handle.result({ timeout })` of a workflow: tasks of it were open by then. It goes on. */
+export class WorkflowTimeoutError extends Error {
+  override readonly name = 'WorkflowTimeoutError'
+  readonly workflowId: string
+
+  constructor(workflowId: string, timeoutMs: number) {
+    super(`workflow ${workflowId} was not finished after ${timeoutMs} ms`)
+    this.workflowId = workflowId
+  }
+}
+
+/** `context.dependencies.result(…)`: the dependency ended without a result. */
+export class NoResultError extends Error {
+  override readonly name = 'NoResultError'
+  /** The name of the dependency in the workflow. */
+  readonly dependency: string
+  /** FAILED, DEAD or CANCELLED; null: it has not ended. */
+  readonly status: string | null
+
+  constructor(dependency: string, status: string | null) {
+    super(`${dependency} has no result: ${status === null ? 'it has not ended' : `it ended ${status}`}`)
+    this.dependency = dependency
+    this.status = status
+  }
+}

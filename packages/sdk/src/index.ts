@@ -29,16 +29,27 @@ export { RawJson, rawJson, rawOf } from './client/raw-json.js'
 export * from './client/records.js'
 export type { StatsOptions } from './client/stats.js'
 export type { SubmitOptions } from './client/submission.js'
+export { type NodeOptions, type NodeRef, TaskGraph, WorkflowNode } from './client/task-graph.js'
 export { TaskHandle, type WaitOptions } from './client/task-handle.js'
 export type { TaskEdit, TaskFilters } from './client/task-lists.js'
 export type { LogOptions } from './client/task-logs.js'
 export { type BatchItem, type BulkFilters, batchItem, type Tasks } from './client/tasks.js'
 export type { Workers } from './client/workers.js'
+export {
+  AddedTasks,
+  type SubmitWorkflowOptions,
+  WorkflowBuilder,
+  type WorkflowOptions,
+} from './client/workflow-builder.js'
+export { WorkflowHandle } from './client/workflow-handle.js'
+export * from './client/workflow-records.js'
+export type { TaskAddition, WorkflowFilters, Workflows } from './client/workflows.js'
 export * from './define-task.js'
 export { type Duration, toMs, toSeconds } from './duration.js'
 export * from './errors.js'
 export { type SchemaIssue, type SchemaResult, type StandardSchema, type } from './standard-schema.js'
 export { classifyHttpError, type ErrorClassifier, type ErrorVerdict } from './worker/classify.js'
+export type { Dependencies, ResultType } from './worker/dependencies.js'
 export type { StopSummary, WorkerEvents } from './worker/events.js'
 export type { Handler, HandlerResult } from './worker/handler.js'
 export * from './worker/handler-errors.js'

@@ -14,6 +14,8 @@ import type { TaskHandle } from './task-handle.js'
 import { Tasks } from './tasks.js'
 import { fromWire } from './wire.js'
 import { Workers } from './workers.js'
+import { WorkflowBuilder, type WorkflowOptions } from './workflow-builder.js'
+import { Workflows } from './workflows.js'
 
 /** The client of a Duly server. One per process is enough: it keeps its connections open and reuses them. */
 export class Duly {
@@ -21,6 +23,7 @@ export class Duly {
   readonly tasks: Tasks
   readonly dlq: DeadLetters
   readonly bulk: BulkOperations
+  readonly workflows: Workflows
   readonly cron: Cron
   readonly queues: Queues
   readonly workers: Workers
@@ -34,6 +37,7 @@ export class Duly {
     this.tasks = new Tasks(this.#http)
     this.dlq = new DeadLetters(this.#http)
     this.bulk = new BulkOperations(this.#http)
+    this.workflows = new Workflows(this.#http, this.tasks)
     this.cron = new Cron(this.#http, this.tasks)
     this.queues = new Queues(this.#http)
     this.workers = new Workers(this.#http)
@@ -49,6 +53,15 @@ export class Duly {
   /** Short for `duly.tasks.submit`. */
   submit(task: AnyTask | string, payload?: unknown, options?: SubmitOptions): Promise<TaskHandle> {
     return this.tasks.submit(task as AnyTask, payload, options)
+  }
+
+  /**
+   * A workflow to put together and submit: `workflow.task(name, definition, payload, { after: […] })`, then `workflow.submit()`.
+   *
+   * @throws TypeError for an unknown option
+   */
+  workflow(name: string, options: WorkflowOptions = {}): WorkflowBuilder {
+    return new WorkflowBuilder(this.workflows, name, options)
   }
 
   /** Rates, percentiles and counts of a window, and what waits and runs now. */

@@ -62,6 +62,8 @@ export interface TaskRecord<Payload = unknown, Result = unknown> {
   readonly idempotencyKey: string | null
   readonly concurrencyKey: string | null
   readonly workflowId: string | null
+  /** Its name in that workflow. */
+  readonly nodeName: string | null
   readonly cronId: string | null
   readonly traceId: string | null
   /** When a DEAD task was taken out of the dead letters. */

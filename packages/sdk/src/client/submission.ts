@@ -52,7 +52,8 @@ export const taskOptionNames: OptionNames = {
   },
 }
 
-const submitNames: OptionNames = {
+/** The options of a submission. */
+export const submitOptionNames: OptionNames = {
   names: [
     ...taskOptionNames.names,
     ...namesOf<OnceOptions>({ delay: true, scheduledAt: true, idempotencyKey: true, traceparent: true, signal: true }),
@@ -62,7 +63,12 @@ const submitNames: OptionNames = {
 
 /** @throws TypeError for an option that no submission has */
 export function checkSubmitOptions(call: string, options: SubmitOptions): void {
-  checkOptions(call, options, submitNames)
+  checkOptions(call, options, submitOptionNames)
+  checkTaskOptions(call, options)
+}
+
+/** @throws TypeError for an option that no policy of retries has */
+export function checkTaskOptions(call: string, options: Pick<SubmitOptions, 'retry'>): void {
   checkRetry(call, options.retry)
 }
 
@@ -95,7 +101,8 @@ export function encodeSubmission(submission: WireSubmission): string {
   return encodeMembers(Object.entries(submission))
 }
 
-function encodeMembers(members: readonly (readonly [key: string, value: unknown])[]): string {
+/** The JSON text of an object by its members, raw ones as they were written. */
+export function encodeMembers(members: readonly (readonly [key: string, value: unknown])[]): string {
   const texts = members.flatMap(([key, value]) => {
     const text = value instanceof RawJson ? value.text : JSON.stringify(value)
     return text === undefined ? [] : [`${JSON.stringify(key)}:${text}`]

@@ -1,11 +1,11 @@
 import type { TaskDefinition } from '../define-task.js'
-import { toMs } from '../duration.js'
 import { checkOptions, namesOf } from '../known-options.js'
+import type { StandardSchema } from '../standard-schema.js'
 import { type BulkAction, type BulkHandle, type BulkPreview, handleOf, startBulk, toPreview } from './bulk.js'
 import type { Explanation } from './explanations.js'
 import type { HttpClient } from './http.js'
+import { longPoll, waitQuery } from './long-poll.js'
 import { type PageOptions, pageQuery } from './page-options.js'
-import { Patience } from './patience.js'
 import { keepRaw, keepRawItems, type RawJson, rawJson } from './raw-json.js'
 import {
   type AttemptRecord,
@@ -44,9 +44,6 @@ export function batchItem<PayloadIn>(
 ): BatchItem {
   return { task, payload, options }
 }
-
-/** Longest single wait, s: safely below the server's limit (60) and the patience of proxies. */
-const LONGEST_WAIT_SECONDS = 30
 
 /** How a record is read. */
 interface GetOptions {
@@ -135,12 +132,9 @@ export class Tasks {
   /** The record; with `waitSeconds` (0 to 60) the server holds the answer until the task is finished, or that long. */
   async get(id: string, options: GetOptions = {}): Promise<TaskRecord> {
     checkOptions('tasks.get', options, getNames)
-    const { signal } = options
-    // Whole milliseconds: the server takes no number with more than nine decimals.
-    const waitSeconds = Math.round((options.waitSeconds ?? 0) * 1_000) / 1_000
-    const query = waitSeconds > 0 ? `?wait_seconds=${waitSeconds}` : ''
+    const { query, waitMs } = waitQuery(options.waitSeconds)
     const path = `${taskPath(id)}${query}`
-    const answer = await this.#http.call({ method: 'GET', path, repeatable: true, waitMs: waitSeconds * 1_000, signal })
+    const answer = await this.#http.call({ method: 'GET', path, repeatable: true, waitMs, signal: options.signal })
     return toRecord<TaskRecord>(answer)
   }
 
@@ -150,21 +144,11 @@ export class Tasks {
    */
   async wait(id: string, options: WaitOptions = {}): Promise<TaskRecord> {
     checkOptions('tasks.wait', options, { names: waitNames })
-    const { signal, timeout } = options
-    const end = performance.now() + (timeout === undefined ? Number.POSITIVE_INFINITY : toMs(timeout))
-    const patience = new Patience(signal)
-    for (;;) {
-      const leftSeconds = Math.max(0, end - performance.now()) / 1_000
-      const waitSeconds = Math.min(LONGEST_WAIT_SECONDS, leftSeconds)
-      try {
-        const record = await this.get(id, signal === undefined ? { waitSeconds } : { waitSeconds, signal })
-        if (isFinished(record.status) || performance.now() >= end) return record
-        patience.heard()
-      } catch (error) {
-        if (performance.now() >= end) throw error
-        await patience.bear(error)
-      }
-    }
+    return longPoll(
+      (poll) => this.get(id, poll),
+      ({ status }) => isFinished(status),
+      options,
+    )
   }
 
   /** Cancels a task: at once when it waits; a running one is marked and its worker told. Repeating it changes nothing. */
@@ -267,6 +251,15 @@ export class Tasks {
   /** The same page by page, each with the progress and the count of lines that the log had no room for. */
   logPages(id: string, options: LogOptions = {}): AsyncGenerator<LogPage, void> {
     return readLogs(this.#http, taskPath(id, 'logs'), options)
+  }
+
+  /** The handle of a task by its id, with the status that was told last. */
+  handle<Result>(
+    { id, status }: Pick<SubmitReceipt, 'id' | 'status'>,
+    task: { readonly type: string; readonly result: StandardSchema<unknown, Result> | undefined },
+  ): TaskHandle<Result> {
+    const receipt = { id, status, scheduledAt: null, createdAt: null }
+    return new TaskHandle({ tasks: this, taskType: task.type, receipt, isReplay: false, result: task.result })
   }
 
   /** The handle of a task that another call made. */

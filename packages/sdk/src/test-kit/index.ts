@@ -1,5 +1,6 @@
 export type { Outcome, ReportedError } from '../worker/outcome.js'
 export {
+  type AddedTask,
   type HandlerRun,
   type LogLine,
   type Progress,

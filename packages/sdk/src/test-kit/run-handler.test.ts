@@ -196,3 +196,58 @@ describe('what it does on its way', () => {
     await expect(called).rejects.toThrow('runHandler: there is no option scheduledat; did you mean scheduledAt?')
   })
 })
+
+describe('a task of a workflow', () => {
+  const account = defineTask('create_account', { result: numeric })
+  const mail = defineTask('send_mail', { dependencies: { 'create-account': account } })
+
+  it('reads the results of those that it waited for, through their schemas', async () => {
+    const run = await runHandler(
+      mail,
+      async (_, { dependencies, nodeName, workflowId }) => ({
+        account: await dependencies.result('create-account'),
+        failed: await dependencies.result('other').catch((error: unknown) => String(error)),
+        of: [workflowId, nodeName],
+      }),
+      null,
+      {
+        dependencyResults: { 'create-account': '42' },
+        dependencyStatuses: { other: 'DEAD' },
+        nodeName: 'mail',
+      },
+    )
+    expect(run.result).toEqual({
+      account: 42,
+      failed: 'NoResultError: other has no result: it ended DEAD',
+      of: ['wf-under-test', 'mail'],
+    })
+  })
+
+  it('adds tasks, which are kept', async () => {
+    const run = await runHandler(
+      'split',
+      async (_, context) => {
+        const added = await context.addTasks((graph) => {
+          const part = graph.task('part-1', double, '21')
+          graph.task('merge', 'merge', null, { after: [part, 'other'] })
+        })
+        return added.get('part-1')
+      },
+      null,
+      { nodeName: 'split' },
+    )
+    expect(run.result).toEqual({ id: 'task-added-part-1', status: 'BLOCKED' })
+    expect(run.added).toEqual([
+      { name: 'part-1', taskType: 'double', payload: '21', after: [] },
+      { name: 'merge', taskType: 'merge', payload: null, after: ['part-1', 'other'] },
+    ])
+  })
+
+  it('is none unless it is told so', async () => {
+    const run = await runHandler('split', (_, context) => context.addTasks(() => {}), null)
+    expect(run.outcome).toMatchObject({
+      kind: 'failed',
+      error: { message: expect.stringContaining('none of a workflow') },
+    })
+  })
+})

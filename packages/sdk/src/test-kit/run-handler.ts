@@ -1,5 +1,6 @@
-import type { Metadata } from '../client/records.js'
-import { defineTask, type TaskDefinition } from '../define-task.js'
+import type { Metadata, TaskStatus } from '../client/records.js'
+import type { NodeReceipt } from '../client/workflow-records.js'
+import { type DependencyDefinitions, defineTask, type NoDependencies, type TaskDefinition } from '../define-task.js'
 import { type Duration, toMs } from '../duration.js'
 import { checkOptions, namesOf } from '../known-options.js'
 import { Attempt, type Registered } from '../worker/attempt.js'
@@ -33,7 +34,12 @@ export interface RunHandlerOptions {
   readonly traceparent?: string
   /** What an earlier attempt saved. */
   readonly checkpoint?: unknown
+  /** Makes it a task of a workflow: the results of those that it waited for, by their names. */
   readonly dependencyResults?: Readonly<Record<string, unknown>>
+  /** How those ended; SUCCEEDED unless given. One that did not has no result. */
+  readonly dependencyStatuses?: Readonly<Record<string, TaskStatus>>
+  /** Its name in the workflow, and makes it a task of one. */
+  readonly nodeName?: string
   /** Time limit, in real time; the definition's, or a minute. */
   readonly timeout?: Duration
   /** Cancels the task when it aborts. */
@@ -47,6 +53,15 @@ export interface RunHandlerOptions {
 export interface Progress {
   readonly percent: number
   readonly note: string | null
+}
+
+/** A task that was added to a workflow, as it travels. */
+export interface AddedTask {
+  readonly name: string
+  readonly taskType: string
+  readonly payload: unknown
+  /** Names of the tasks that it waits for; none: the task that added it. */
+  readonly after: readonly string[]
 }
 
 export interface LogLine {
@@ -72,11 +87,22 @@ export interface HandlerRun<Result> {
   /** Each value that was saved, the last one last. */
   readonly checkpoints: readonly unknown[]
   readonly submitted: readonly Submission[]
+  /** Tasks that it added to its workflow. */
+  readonly added: readonly AddedTask[]
 }
 
 const optionNames = namesOf<RunHandlerOptions>({
   ...{ attempt: true, failures: true, taskId: true, idempotencyKey: true, scheduledAt: true, cronId: true },
-  ...{ metadata: true, traceparent: true, checkpoint: true, dependencyResults: true, timeout: true, signal: true },
+  ...{
+    metadata: true,
+    traceparent: true,
+    checkpoint: true,
+    dependencyResults: true,
+    dependencyStatuses: true,
+    nodeName: true,
+    timeout: true,
+    signal: true,
+  },
   ...{ classifyError: true, abortGrace: true },
 })
 
@@ -90,9 +116,15 @@ const leaseSeconds = 15
  *
  * @throws RangeError when a duration, an instant or the task type is none; TypeError for an option that there is not
  */
-export async function runHandler<PayloadIn, Payload, ResultIn, Result>(
-  task: TaskDefinition<PayloadIn, Payload, ResultIn, Result> | string,
-  handler: Handler<Payload, ResultIn>,
+export async function runHandler<
+  PayloadIn,
+  Payload,
+  ResultIn,
+  Result,
+  Declared extends DependencyDefinitions = NoDependencies,
+>(
+  task: TaskDefinition<PayloadIn, Payload, ResultIn, Result, Declared> | string,
+  handler: Handler<Payload, ResultIn, Declared>,
   payload: PayloadIn,
   options: RunHandlerOptions = {},
 ): Promise<HandlerRun<ResultIn>> {
@@ -112,6 +144,7 @@ class Recording<Result> {
   readonly #progress: Progress[] = []
   readonly #logs: LogLine[] = []
   readonly #checkpoints: unknown[] = []
+  readonly #added: AddedTask[] = []
   #outcome: Outcome | null = null
   #error: unknown
   #isStuck = false
@@ -159,7 +192,15 @@ class Recording<Result> {
       logs: this.#logs,
       checkpoints: this.#checkpoints,
       submitted: this.#tasks.submitted,
+      added: this.#added,
     }
+  }
+
+  #add(nodes: readonly WireNode[]): ReadonlyMap<string, NodeReceipt> {
+    for (const { task_id: name, task_type: taskType, payload = null, dependencies: after = [] } of nodes) {
+      this.#added.push({ name, taskType, payload, after })
+    }
+    return new Map(nodes.map(({ task_id: name }) => [name, { id: `task-added-${name}`, status: 'BLOCKED' }]))
   }
 
   #services(): ContextServices {
@@ -168,8 +209,19 @@ class Recording<Result> {
       progress: (_, percent, note) => void this.#progress.push({ percent, note }),
       log: (_, level, message) => void this.#logs.push({ level, message }),
       saveCheckpoint: async (_, value) => void this.#checkpoints.push(JSON.parse(checkpointText(value))),
+      // all of them came along
+      dependencyResults: async () => ({ results: {}, omitted: [] }),
+      addTasks: async (_, texts) => this.#add(texts.map((text) => JSON.parse(text) as WireNode)),
     }
   }
+}
+
+/** A task of a workflow on the wire. */
+interface WireNode {
+  readonly task_id: string
+  readonly task_type: string
+  readonly payload?: unknown
+  readonly dependencies?: readonly string[]
 }
 
 function grantOf(
@@ -194,11 +246,28 @@ function grantOf(
     scheduled_at: options.scheduledAt === undefined ? null : new Date(options.scheduledAt).toISOString(),
     cron_id: options.cronId ?? null,
     checkpoint: options.checkpoint ?? null,
-    dependency_results: options.dependencyResults ?? {},
+    ...nodeOf(options),
     metadata: options.metadata ?? null,
     traceparent: options.traceparent ?? null,
   }
 }
+
+/** What makes it a task of a workflow. */
+function nodeOf({ dependencyResults = {}, dependencyStatuses = {}, nodeName }: RunHandlerOptions): Partial<WireGrant> {
+  const statuses = {
+    ...Object.fromEntries(Object.keys(dependencyResults).map((name) => [name, succeeded])),
+    ...dependencyStatuses,
+  }
+  if (nodeName === undefined && Object.keys(statuses).length === 0) return { dependency_results: {} }
+  return {
+    workflow_id: 'wf-under-test',
+    node_name: nodeName ?? 'node-under-test',
+    dependency_results: JSON.parse(JSON.stringify(dependencyResults)),
+    dependency_statuses: statuses,
+  }
+}
+
+const succeeded: TaskStatus = 'SUCCEEDED'
 
 const session = () =>
   new Session({ worker_id: 'worker-under-test', heartbeat_seconds: leaseSeconds / 3, lease_seconds: leaseSeconds })

@@ -14,7 +14,7 @@ export interface CallOptions {
   readonly onSent?: (() => void) | undefined
 }
 
-type CallName = 'poll' | 'report' | 'exchange' | 'heartbeat'
+type CallName = 'poll' | 'report' | 'exchange' | 'heartbeat' | 'dependency-results'
 type Method = 'POST' | 'DELETE'
 
 /** Silence after which a call counts as failed, ms, beyond what the server may hold it. */

@@ -2,10 +2,14 @@ import type { Metadata } from '../client/records.js'
 import type { AnyTask, SubmitOptions } from '../client/submission.js'
 import type { TaskHandle } from '../client/task-handle.js'
 import type { Tasks } from '../client/tasks.js'
-import type { TaskDefinition } from '../define-task.js'
+import { AddedTasks } from '../client/workflow-builder.js'
+import type { NodeReceipt } from '../client/workflow-records.js'
+import type { DependencyDefinitions, NoDependencies, TaskDefinition } from '../define-task.js'
 import type { Duration } from '../duration.js'
 import type { Attempt } from './attempt.js'
+import { AttemptDependencies, type Dependencies } from './dependencies.js'
 import { RetryAfter, Snooze } from './handler-errors.js'
+import type { WireDependencyResults } from './wire.js'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
@@ -24,7 +28,7 @@ export interface Checkpoint {
 }
 
 /** What a handler is told about its attempt, and what it may do besides returning. */
-export interface TaskContext {
+export interface TaskContext<Declared extends DependencyDefinitions = NoDependencies> {
   /** Aborts at the time limit, on cancellation, when the lease is lost and when the worker's grace ends; the reason tells which. */
   readonly signal: AbortSignal
   readonly taskId: string
@@ -46,7 +50,13 @@ export interface TaskContext {
   readonly scheduledAt: Date | null
   readonly metadata: Metadata
   readonly traceparent: string | null
-  /** Results of the tasks this one depended on, by node name. */
+  /** The workflow that it is a task of; null: none. */
+  readonly workflowId: string | null
+  /** Its name in that workflow. */
+  readonly nodeName: string | null
+  /** The tasks of the workflow that it waited for: how they ended, and their results. */
+  readonly dependencies: Dependencies<Declared>
+  /** Those of their results that came along with the task, by name, as JSON has them; see {@link dependencies} for all. */
   readonly dependencyResults: Readonly<Record<string, unknown>>
   readonly checkpoint: Checkpoint
   /** Shows how far it is, 0 to 100. Sent in the background, the latest one only. */
@@ -60,6 +70,13 @@ export interface TaskContext {
     options?: SubmitOptions,
   ): Promise<TaskHandle<Result>>
   submit(taskType: string, payload?: unknown, options?: SubmitOptions): Promise<TaskHandle>
+  /**
+   * Adds tasks to the workflow, behind this one: what is given no `after` waits for this task. Which tasks come next is often known only here.
+   * Each attempt may add the same ones again: they are there once. Resolves when they are durable (I1).
+   *
+   * @throws Error when the task is none of a workflow; TypeError; InvalidPayloadError; LeaseLostError; DulyApiError
+   */
+  addTasks(build: (graph: AddedTasks) => unknown): Promise<ReadonlyMap<string, NodeReceipt>>
   /** To throw or return: failed, try again after this delay (e.g. from a 429's Retry-After). */
   retryAfter(delay: Duration, cause?: unknown): RetryAfter
   /** To throw or return: not now, come back after this delay; no failure. */
@@ -72,6 +89,8 @@ export interface ContextServices {
   saveCheckpoint(attempt: Attempt, value: unknown): Promise<void>
   progress(attempt: Attempt, percent: number, note: string | null): void
   log(attempt: Attempt, level: LogLevel, message: string): void
+  dependencyResults(attempt: Attempt, names: readonly string[]): Promise<WireDependencyResults>
+  addTasks(attempt: Attempt, tasks: readonly string[]): Promise<ReadonlyMap<string, NodeReceipt>>
 }
 
 const NO_METADATA: Metadata = Object.freeze({})
@@ -82,6 +101,7 @@ export class HandlerContext implements TaskContext {
   readonly #attempt: Attempt
   readonly #services: ContextServices
   #checkpoint: Checkpoint | null = null
+  #dependencies: Dependencies | null = null
 
   constructor(attempt: Attempt, services: ContextServices) {
     this.#attempt = attempt
@@ -141,6 +161,21 @@ export class HandlerContext implements TaskContext {
     return this.#attempt.grant.traceparent ?? null
   }
 
+  get workflowId(): string | null {
+    return this.#attempt.grant.workflow_id ?? null
+  }
+
+  get nodeName(): string | null {
+    return this.#attempt.grant.node_name ?? null
+  }
+
+  get dependencies(): Dependencies {
+    this.#dependencies ??= new AttemptDependencies(this.#attempt, (names) =>
+      this.#services.dependencyResults(this.#attempt, names),
+    )
+    return this.#dependencies
+  }
+
   get dependencyResults(): Readonly<Record<string, unknown>> {
     return this.#attempt.grant.dependency_results ?? NO_RESULTS
   }
@@ -171,6 +206,14 @@ export class HandlerContext implements TaskContext {
       ...(typeof tenant === 'string' ? { tenant } : {}),
     }
     return this.#services.tasks.submit(task as AnyTask, payload, { ...inherited, ...options })
+  }
+
+  async addTasks(build: (graph: AddedTasks) => unknown): Promise<ReadonlyMap<string, NodeReceipt>> {
+    if (this.workflowId === null) throw new Error('this task is none of a workflow: there is nothing to add tasks to')
+    const graph = new AddedTasks()
+    await build(graph)
+    if (graph.size === 0) return new Map()
+    return this.#services.addTasks(this.#attempt, await graph.texts())
   }
 
   retryAfter(delay: Duration, cause?: unknown): RetryAfter {

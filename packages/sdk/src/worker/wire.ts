@@ -1,4 +1,4 @@
-import type { Metadata } from '../client/records.js'
+import type { Metadata, TaskStatus } from '../client/records.js'
 
 /** A task handed to this worker, as it stands on the wire. */
 export interface WireGrant {
@@ -15,7 +15,12 @@ export interface WireGrant {
   readonly deadline_at: string
   readonly idempotency_key: string
   readonly checkpoint: unknown
+  /** Of a task of a workflow, by the names of its dependencies. What was too large is left out, and fetched. */
   readonly dependency_results?: Readonly<Record<string, unknown>>
+  readonly dependency_results_omitted?: readonly string[]
+  readonly dependency_statuses?: Readonly<Record<string, TaskStatus>>
+  readonly workflow_id?: string
+  readonly node_name?: string
   readonly metadata: Metadata | null
   readonly traceparent?: string | null
   /** When it was to run: the fire time of a recurring task. Servers before this field do not send it. */
@@ -23,6 +28,12 @@ export interface WireGrant {
   readonly cron_id?: string | null
   /** An earlier attempt's worker died with it: to be acknowledged before its handler starts. */
   readonly suspect?: boolean
+}
+
+/** Results that were fetched; omitted: too much for one answer. */
+export interface WireDependencyResults {
+  readonly results: Readonly<Record<string, unknown>>
+  readonly omitted: readonly string[]
 }
 
 export interface WireRegistration {

@@ -1,10 +1,12 @@
 import { EventEmitter } from 'node:events'
 import type { Duly } from '../client/duly.js'
-import { defineTask, type TaskDefinition } from '../define-task.js'
+import { type DependencyDefinitions, defineTask, type TaskDefinition } from '../define-task.js'
 import { type Duration, toMs } from '../duration.js'
+import { addTasks } from './add-tasks.js'
 import { WorkerApi } from './api.js'
 import type { Attempt, Registered } from './attempt.js'
 import type { StopSummary, WorkerEvents } from './events.js'
+import { fetchResults } from './fetch-results.js'
 import type { Handler } from './handler.js'
 import { LeaseLostError, WorkerStoppingError } from './handler-errors.js'
 import { HeartbeatThread } from './heartbeat-thread.js'
@@ -80,9 +82,9 @@ export class Worker extends EventEmitter<WorkerEvents> {
     return this.#link?.session.id ?? null
   }
 
-  handle<Payload, ResultIn>(
-    task: TaskDefinition<unknown, Payload, ResultIn, unknown>,
-    handler: Handler<Payload, ResultIn>,
+  handle<Payload, ResultIn, Declared extends DependencyDefinitions>(
+    task: TaskDefinition<unknown, Payload, ResultIn, unknown, Declared>,
+    handler: Handler<Payload, ResultIn, Declared>,
   ): this
   handle(taskType: string, handler: Handler): this
   /**
@@ -237,6 +239,8 @@ export class Worker extends EventEmitter<WorkerEvents> {
         if (pusher === null) throw new LeaseLostError('the attempt no longer holds its lease')
         await pusher.checkpoint(attempt, value)
       },
+      dependencyResults: (attempt, names) => fetchResults(this.#api, attempt, names),
+      addTasks: (attempt, tasks) => addTasks(duly.workflows, attempt, tasks),
     }
   }
 

@@ -1,0 +1,79 @@
+import { toMs } from '../duration.js'
+import { WorkflowFailedError, WorkflowTimeoutError } from '../errors.js'
+import { WorkflowNode } from './task-graph.js'
+import type { TaskHandle, WaitOptions } from './task-handle.js'
+import type { Tasks } from './tasks.js'
+import type { WorkflowReceipt, WorkflowRecord, WorkflowSummary } from './workflow-records.js'
+import type { Workflows } from './workflows.js'
+
+/** What a handle is made of. */
+export interface WorkflowHandleSource {
+  readonly workflows: Workflows
+  readonly tasks: Tasks
+  readonly receipt: WorkflowReceipt
+  readonly isReplay: boolean
+  /** Whether a node is one of the graph that was submitted. */
+  readonly owns: (node: WorkflowNode) => boolean
+}
+
+/** A workflow that was submitted: wait for it, look at it and its tasks, cancel it, run what failed again. */
+export class WorkflowHandle {
+  readonly id: string
+  readonly receipt: WorkflowReceipt
+  /** True when an earlier submission with the same idempotency key made the workflow. */
+  readonly isReplay: boolean
+  readonly #source: WorkflowHandleSource
+
+  constructor(source: WorkflowHandleSource) {
+    this.id = source.receipt.id
+    this.receipt = source.receipt
+    this.isReplay = source.isReplay
+    this.#source = source
+  }
+
+  node<Name extends string, Result>(node: WorkflowNode<Name, Result>): TaskHandle<Result>
+  node(name: string): TaskHandle
+  /**
+   * The handle of one of its tasks: `await handle.node(account).result()`.
+   *
+   * @throws RangeError when the workflow was not submitted with such a task
+   */
+  node(node: WorkflowNode | string): TaskHandle {
+    const name = typeof node === 'string' ? node : node.name
+    const receipt = this.receipt.tasks.get(name)
+    if (receipt === undefined || (node instanceof WorkflowNode && !this.#source.owns(node))) {
+      throw new RangeError(`workflow ${this.id} was not submitted with the task ${JSON.stringify(name)}`)
+    }
+    const task = typeof node === 'string' ? { type: name, result: undefined } : node
+    return this.#source.tasks.handle(receipt, task)
+  }
+
+  /**
+   * The record, as soon as the workflow has SUCCEEDED: by repeated long polls of at most 30 s. Results are those of its tasks; see
+   * {@link node}.
+   *
+   * @throws WorkflowFailedError when it ended FAILED or CANCELLED; WorkflowTimeoutError
+   */
+  async result(options: WaitOptions = {}): Promise<WorkflowRecord> {
+    const record = await this.#source.workflows.wait(this.id, options)
+    if (record.status === 'RUNNING') {
+      throw new WorkflowTimeoutError(this.id, toMs(options.timeout ?? Number.MAX_SAFE_INTEGER))
+    }
+    if (record.status !== 'SUCCEEDED') throw new WorkflowFailedError(record)
+    return record
+  }
+
+  get(): Promise<WorkflowRecord> {
+    return this.#source.workflows.get(this.id)
+  }
+
+  /** Cancels what waits at once; the handlers of what runs are told through their signals. */
+  cancel(): Promise<WorkflowSummary> {
+    return this.#source.workflows.cancel(this.id)
+  }
+
+  /** Runs what failed or was cancelled again, and what that blocked; what succeeded stays. */
+  retry(): Promise<WorkflowRecord> {
+    return this.#source.workflows.retry(this.id)
+  }
+}
