@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { CliError } from './cli/cli-error.js'
 import { exitCode, exitCodes } from './cli/exit-codes.js'
-import { explainFailure, renderFailure } from './cli/failure.js'
+import { explainFailure, type Failure, renderFailure } from './cli/failure.js'
 import { refuseRepeats } from './cli/given-once.js'
 import type { Terminal } from './cli/terminal.js'
 import { cluster } from './commands/cluster.js'
@@ -26,6 +26,7 @@ import { taskLogs } from './commands/task-logs.js'
 import { taskCalls, taskGet } from './commands/task-show.js'
 import { taskSubmit } from './commands/task-submit.js'
 import { worker } from './commands/worker.js'
+import { workflowCommands } from './commands/workflow.js'
 
 /**
  * The commands that run a server. Only for them the server's code is loaded: the others start several times as fast without.
@@ -55,6 +56,11 @@ export function buildProgram(context: Context, server?: ServerModule): Command {
     ...cronCalls(context),
     cronImport(context),
   ])
+  const workflow = group(
+    'workflow',
+    'submit graphs of tasks, draw them, cancel and retry them',
+    workflowCommands(context),
+  )
   const queue = group('queue', 'look at queues; pause, resume and purge them', queueCommands(context))
   const key = group('key', 'make, list and revoke API keys', keyCommands(context))
   for (const make of [dev, serve]) program.addCommand(make(context, server))
@@ -62,6 +68,7 @@ export function buildProgram(context: Context, server?: ServerModule): Command {
     worker(context),
     task,
     dlq,
+    workflow,
     cron,
     queue,
     stats(context),
@@ -110,15 +117,13 @@ function unquotedHint({ registeredArguments }: Command, text: string): string {
   return "Quote the expression: '0 9 * * 1-5'.\n"
 }
 
-/** What Commander finds wrong is one line of JSON, as every other error is then. */
-function tellAsJson(command: Command, terminal: Terminal): void {
-  const outputError = (text: string): void => {
-    const remedy = unquotedHint(command, text).trimEnd() || undefined
-    terminal.err(renderFailure({ exit: 'usage', message: text.replace(/^error: /, '').trimEnd(), remedy }, true))
-  }
-  command.configureOutput({ outputError }).showHelpAfterError(false)
-  for (const child of command.commands) tellAsJson(child, terminal)
+/** Leaves it to `runCli` to tell what is wrong, as JSON. */
+function muteErrors(command: Command): void {
+  command.configureOutput({ outputError: () => {} }).showHelpAfterError(false)
+  for (const child of command.commands) muteErrors(child)
 }
+
+const usageOf = ({ message }: CommanderError): Failure => ({ exit: 'usage', message: message.replace(/^error: /, '') })
 
 /**
  * `duly help task submit`, as `duly task submit --help`: Commander itself looks at the first word only.
@@ -152,7 +157,7 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
     const words = asksHelp ? args.slice(1).filter((word) => !word.startsWith('-')) : args
     const server = SERVER_COMMANDS.includes(words[0] ?? '') ? await import('@duly/server') : undefined
     const program = buildProgram({ terminal, setExit }, server)
-    if (asJson) tellAsJson(program, terminal)
+    if (asJson) muteErrors(program)
     if (asksHelp) showHelpOf(words, program)
     program.hook('preAction', (_, action) => {
       ran = action
@@ -160,9 +165,11 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
     await program.parseAsync([...args], { from: 'user' })
     return code
   } catch (error) {
-    // Commander has told it already; help and version come this way too, with 0.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode('ok') : exitCode('usage')
-    const failure = explainFailure(error, ran)
+    // Help and version come this way too, with 0.
+    if (error instanceof CommanderError && error.exitCode === 0) return exitCode('ok')
+    // Commander has told it already, but for programs.
+    if (error instanceof CommanderError && !asJson) return exitCode('usage')
+    const failure = error instanceof CommanderError ? usageOf(error) : explainFailure(error, ran)
     terminal.err(renderFailure(failure, asJson))
     return exitCode(failure.exit)
   }

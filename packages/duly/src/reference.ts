@@ -13,10 +13,11 @@ export async function renderCommandLine(): Promise<string> {
     err: () => {},
     isInteractive: false,
     width: 100,
+    hasColours: false,
+    isPlain: false,
     env: {},
     readStdin: async () => '',
     isTaken: async () => true,
-    hasColours: false,
   }
   const program = buildProgram({ terminal, setExit: () => {} }, await import('@duly/server'))
   const sections = leaves(program).map((command) => {

@@ -12,7 +12,7 @@ export const exitCodes = [
     doc: 'An argument, an option, a setting or an input file is wrong. Nothing was sent, or the server refused it as invalid.',
   },
   { code: 3, name: 'unreachable', doc: 'No server answers at the address.' },
-  { code: 4, name: 'not_found', doc: 'There is no such task, recurring task, queue, worker or key.' },
+  { code: 4, name: 'not_found', doc: 'There is no such task, workflow, recurring task, queue, worker or key.' },
   {
     code: 5,
     name: 'conflict',

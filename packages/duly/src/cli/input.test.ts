@@ -14,10 +14,11 @@ const terminal: Terminal = {
   err: () => {},
   isInteractive: false,
   width: 80,
+  hasColours: false,
+  isPlain: false,
   env: {},
   readStdin: async () => '{"from":"stdin"}',
   isTaken: async () => true,
-  hasColours: false,
 }
 
 describe('durations', () => {

@@ -19,10 +19,11 @@ function screen(isInteractive: boolean): { terminal: Terminal; text: () => strin
     err,
     isInteractive,
     width: 60,
+    hasColours: false,
+    isPlain: false,
     env: {},
     readStdin: async () => '',
     isTaken: async () => true,
-    hasColours: false,
   }
   return { terminal, text: () => text }
 }

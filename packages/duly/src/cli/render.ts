@@ -17,6 +17,7 @@ export function renderTask(task: TaskRecord, now = new Date()): string {
     ['status', statusText(task)],
     ['type', task.taskType],
     ['queue', `${task.queue} (${task.priority})`],
+    ['workflow', task.workflowId && `${task.workflowId}: ${task.nodeName}`],
     ['attempts', `${task.attempts} (${task.failures} failed, ${task.crashes} lost)`],
     ['created', instant(task.createdAt)],
     ['scheduled', instant(task.scheduledAt)],

@@ -10,6 +10,8 @@ export interface Terminal {
   readonly width: number
   /** Is somebody looking at `out`, on a screen that shows colours? */
   readonly hasColours: boolean
+  /** Can it show ASCII alone? */
+  readonly isPlain: boolean
   readonly env: NodeJS.ProcessEnv
   readStdin(): Promise<string>
   /** Resolves when the reader has taken what was written to `out`: whoever writes without end waits for it. False: it is gone. */
@@ -24,10 +26,17 @@ export function processTerminal(): Terminal {
     isInteractive: process.stderr.isTTY === true && process.env.TERM !== 'dumb',
     hasColours: process.stdout.isTTY === true && process.env.TERM !== 'dumb' && !process.env.NO_COLOR,
     width: process.stderr.columns ?? 80,
+    isPlain: isPlain(process.env),
     env: process.env,
     readStdin,
     isTaken: () => isTaken(process.stdout),
   }
+}
+
+/** The locale says of which characters the screen's are (POSIX: the first of these that is set); none, or one of UTF-8, shows all. */
+export function isPlain({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
+  const locale = [LC_ALL, LC_CTYPE, LANG].find((each) => each !== undefined && each !== '')
+  return locale !== undefined && !/utf-?8/i.test(locale)
 }
 
 /**

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { encodeId } from '@duly/domain'
 import { beforeAll, expect, it } from 'vitest'
 import { type HttpNode, openStore, startHttpNode } from '../../../server/src/dispatch/testing/http-node.js'
@@ -10,7 +11,7 @@ import { cli } from '../testing/captured-cli.js'
 /** What `--json` prints: one document; one of a list; nothing, for what runs until it is stopped logs instead. */
 type Shape = 'document' | 'list' | 'none'
 
-/** Every command with arguments that work; `TASK`, `DEAD`, `STARTED`, `ENDED`, `CRON`, `KEY`, `WORKER` and `DATABASE` stand for ones that are there. */
+/** Every command with arguments that work; `TASK`, `DEAD`, `STARTED`, `ENDED`, `WORKFLOW`, `CRON`, `KEY`, `WORKER` and `DATABASE` stand for ones that are there. */
 const TABLE: Readonly<Record<string, readonly [Shape, ...string[]]>> = {
   dev: ['none'],
   serve: ['none'],
@@ -40,6 +41,12 @@ const TABLE: Readonly<Record<string, readonly [Shape, ...string[]]>> = {
   'dlq retry': ['document', 'DEAD'],
   'dlq retry-all': ['document', '--queue', 'none', '--yes'],
   'dlq discard': ['document', 'DEAD', '--yes'],
+  'workflow submit': ['document', fileURLToPath(new URL('../../../../examples/onboarding.json', import.meta.url))],
+  'workflow get': ['document', 'WORKFLOW'],
+  'workflow graph': ['document', 'WORKFLOW'],
+  'workflow list': ['list', '--limit', '1'],
+  'workflow cancel': ['document', 'WORKFLOW'],
+  'workflow retry': ['document', 'WORKFLOW'],
   'cron create': ['document', 'NEW', 'mail', '@daily', '--timezone', 'Europe/Paris'],
   'cron update': ['document', 'CRON', '--priority', 'high'],
   'cron list': ['list', '--limit', '1'],
@@ -99,6 +106,10 @@ async function json(name: string, args: readonly string[]) {
 async function real(argument: string): Promise<string> {
   if (argument === 'DATABASE') return databaseUrl
   if (argument === 'TASK') return (await json('task submit', ['mail', '--delay', '1h'])).value.task_id
+  if (argument === 'WORKFLOW') {
+    const [, ...file] = TABLE['workflow submit'] ?? []
+    return (await json('workflow submit', file)).value.workflow_id
+  }
   if (argument === 'NEW') return `cron-of-a-test-${++made}`
   if (argument === 'CRON') return (await json('cron create', [await real('NEW'), 'mail', '@hourly'])).value.name
   if (argument === 'KEY')
@@ -132,7 +143,7 @@ async function started(): Promise<string> {
 it.each(printing)('$name prints one JSON $shape and nothing beside it', async ({ name, shape, args }) => {
   const given: string[] = []
   for (const argument of args) given.push(await real(argument))
-  if (name === 'task retry') await json('task cancel', given)
+  if (/^(task|workflow) retry$/.test(name)) await json(name.replace('retry', 'cancel'), given)
   const { code, err, value } = await json(name, given)
   expect({ code, err }).toEqual({ code: 0, err: '' })
   expect(value).toBeTypeOf('object')

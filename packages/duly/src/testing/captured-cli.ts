@@ -22,6 +22,7 @@ export async function cli(args: readonly string[], given: Partial<Terminal> = {}
     isInteractive: false,
     width: 80,
     hasColours: false,
+    isPlain: false,
     env: {},
     readStdin: async () => '',
     isTaken: async () => true,

@@ -1,0 +1,144 @@
+import { type Duly, RawJson, rawOf, type WorkflowFilters, type WorkflowHandle, type WorkflowRecord } from '@duly/sdk'
+import { type Command, Option } from 'commander'
+import { exitCode } from '../cli/exit-codes.js'
+import { drawGraph } from '../cli/graph/draw-graph.js'
+import { readJson } from '../cli/json-input.js'
+import { collectPages } from '../cli/pages.js'
+import { renderWorkflow, renderWorkflows, workflowHeading } from '../cli/render-workflow.js'
+import { parseSeconds, wholeNumber } from '../cli/seconds.js'
+import { type ClientOptions, type Context, clientCommand, print, printList, withClient } from './command.js'
+
+/** A command on one workflow. */
+const onWorkflow = (name: string, summary: string): Command =>
+  clientCommand(name, summary, `duly workflow ${name} wf-01kf3v7q2n8f5w9r6x4y1z0abc`).argument(
+    '<id>',
+    'id of the workflow',
+  )
+
+interface SubmitFlags extends ClientOptions {
+  readonly idempotencyKey?: string
+  /** Seconds at most; true: without a limit. */
+  readonly wait?: true | number
+}
+
+const SUBMIT_EXAMPLE = [
+  'duly workflow submit examples/onboarding.json --wait',
+  'cat workflow.json | duly workflow submit - --idempotency-key onboarding-7',
+].join('\n')
+
+function submit(context: Context): Command {
+  return clientCommand('submit', 'submit a workflow: a graph of tasks', SUBMIT_EXAMPLE)
+    .argument('<file>', 'JSON as the API takes it: {"workflow_name": …, "tasks": […]}; or - for standard input')
+    .option('--idempotency-key <key>', 'the same key and the same file make one workflow')
+    .option('--wait [duration]', 'wait until it has ended, or that long at most', (text) =>
+      parseSeconds(text, '--wait'),
+    )
+    .action(async (file: string, flags: SubmitFlags) => {
+      const workflow = await readJson('the workflow', file === '-' ? file : `@${file}`, context.terminal)
+      await withClient(flags, (duly) => submitOne(context, { duly, flags, workflow }))
+    })
+}
+
+async function submitOne(
+  context: Context,
+  { duly, flags, workflow }: { readonly duly: Duly; readonly flags: SubmitFlags; readonly workflow: RawJson },
+): Promise<void> {
+  const { idempotencyKey, wait } = flags
+  const handle = await duly.workflows.submit(workflow, idempotencyKey === undefined ? {} : { idempotencyKey })
+  if (!wait) return printReceipt(context, flags, handle)
+  context.terminal.err(flags.json ? '' : `${handle.id} submitted, waiting …\n`)
+  const record = await duly.workflows.wait(handle.id, wait === true ? {} : { timeout: wait * 1_000 })
+  if (record.status !== 'SUCCEEDED') context.setExit(exitCode('failed'))
+  print(context, flags, record, renderWorkflow)
+}
+
+function printReceipt({ terminal }: Context, flags: SubmitFlags, handle: WorkflowHandle): void {
+  const { receipt, isReplay } = handle
+  if (!flags.json) {
+    terminal.out(`${handle.id}  ${receipt.status}${isReplay ? '  (submitted before, with the same key)' : ''}\n`)
+    return
+  }
+  const answered = rawOf(receipt)?.text ?? '{}'
+  terminal.out(`${new RawJson(`${answered.slice(0, -1)},"replayed":${isReplay}}`).format(2)}\n`)
+}
+
+interface ListFlags extends ClientOptions, WorkflowFilters {
+  readonly limit: number
+  readonly cursor?: string
+  readonly all?: true
+}
+
+const LIST_EXAMPLE = 'duly workflow list --status FAILED --name user-onboarding'
+
+function list(context: Context): Command {
+  return clientCommand('list', 'list workflows, the newest first', LIST_EXAMPLE)
+    .option('--status <status>', 'RUNNING, SUCCEEDED, FAILED or CANCELLED', (text) => text.toUpperCase())
+    .option('--name <name>', 'of exactly this name')
+    .option('--tenant <id>', 'of this tenant')
+    .option('--created-after <instant>', 'created then or later, e.g. 2026-04-03T00:00:00Z')
+    .option('--created-before <instant>', 'created before that instant')
+    .option('--limit <n>', 'so many at most', wholeNumber('--limit', 1), 50)
+    .option('--cursor <cursor>', 'go on where a list with the same filters ended (its next_cursor)')
+    .addOption(new Option('--all', 'all of them').conflicts('limit'))
+    .action(async (flags: ListFlags) => {
+      const { url: _, apiKey: __, json, limit, cursor, all, ...filters } = flags
+      const page = await withClient(flags, (duly) =>
+        collectPages((request) => duly.workflows.list(filters, request), {
+          cursor,
+          limit: all ? Number.POSITIVE_INFINITY : limit,
+        }),
+      )
+      printList(context, flags, page, renderWorkflows)
+      if (page.nextCursor === null || json) return
+      context.terminal.err(`There may be more: give --limit or --all, or go on with --cursor ${page.nextCursor}\n`)
+    })
+}
+
+function get(context: Context): Command {
+  return onWorkflow('get', 'show a workflow: how it stands, each task of it, the longest chain').action(
+    async (id: string, flags: ClientOptions) =>
+      print(context, flags, await withClient(flags, (duly) => duly.workflows.get(id)), renderWorkflow),
+  )
+}
+
+function cancel(context: Context): Command {
+  return onWorkflow('cancel', 'cancel a workflow: what waits at once; what runs is told').action(
+    async (id: string, flags: ClientOptions) => {
+      const workflow = await withClient(flags, (duly) => duly.workflows.cancel(id))
+      const told =
+        workflow.open === 0 ? workflow.status : `${workflow.status}, cancellation requested: ${runs(workflow.open)}`
+      print(context, flags, workflow, () => `${workflow.id}  ${told}\n`)
+    },
+  )
+}
+
+const runs = (open: number): string => (open === 1 ? '1 task runs still' : `${open} tasks run still`)
+
+function retry(context: Context): Command {
+  return onWorkflow('retry', 'run what failed of a workflow again, and what that blocked; what succeeded stays').action(
+    async (id: string, flags: ClientOptions) => {
+      const workflow = await withClient(flags, (duly) => duly.workflows.retry(id))
+      const told = `${workflow.status}: ${workflow.open} of ${workflow.nodes} tasks run again`
+      print(context, flags, workflow, () => `${workflow.id}  ${told}\n`)
+    },
+  )
+}
+
+function graph(context: Context): Command {
+  return onWorkflow('graph', 'draw the tasks of a workflow, each below those that it waits for').action(
+    async (id: string, flags: ClientOptions) =>
+      print(context, flags, await withClient(flags, (duly) => duly.workflows.get(id)), (workflow) =>
+        draw(context, workflow),
+      ),
+  )
+}
+
+function draw({ terminal }: Context, workflow: WorkflowRecord): string {
+  const { width, hasColours, isPlain } = terminal
+  return workflowHeading(workflow) + drawGraph(workflow.graph, { width, hasColours, isPlain, now: new Date() })
+}
+
+/** The commands on workflows. */
+export function workflowCommands(context: Context): readonly Command[] {
+  return [submit(context), get(context), graph(context), list(context), cancel(context), retry(context)]
+}
