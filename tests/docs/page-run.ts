@@ -131,8 +131,8 @@ export class PageRun {
   async #withIds(line: string): Promise<string> {
     if (!/\b[a-z]+[-_]…/.test(line)) return line
     const { url } = this.#playground
-    if (/\bcancel\b/.test(line)) return line.replaceAll('task-…', await waitingTask(url))
-    if (/\bretry\b/.test(line)) return line.replaceAll('task-…', await cancelledTask(url))
+    if (line.includes('task-…') && /\bcancel\b/.test(line)) return line.replaceAll('task-…', await waitingTask(url))
+    if (line.includes('task-…') && /\bretry\b/.test(line)) return line.replaceAll('task-…', await cancelledTask(url))
     return line.replaceAll(/\b([a-z]+[-_])…/g, (placeholder, prefix: string) => this.#ids.get(prefix) ?? placeholder)
   }
 

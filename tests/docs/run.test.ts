@@ -131,4 +131,28 @@ describe("the SDK's page", () => {
     expect(keys).toHaveLength(ours.length)
     for (const key of keys) expect(key).toMatch(/^mail-\d+$/)
   })
+
+  it('runs a workflow whose handlers read the results of others', async () => {
+    vi.stubEnv('DULY_URL', playground.url)
+    const log = vi.spyOn(console, 'log').mockImplementation(() => {})
+    const { duly } = await import('../../examples/sdk/onboarding.js')
+    const { worker } = await import('../../examples/sdk/onboarding-worker.js')
+    onTestFinished(() => {
+      vi.unstubAllEnvs()
+      log.mockRestore()
+      return worker.stop().then(() => duly.close())
+    })
+    await import('../../examples/sdk/submit-onboarding.js')
+    expect(log).toHaveBeenCalledWith('hello to account 13')
+  })
+
+  it('runs a workflow that grows while it runs', async () => {
+    vi.stubEnv('DULY_URL', playground.url)
+    const { duly, worker, printPages } = await import('../../examples/sdk/pages.js')
+    onTestFinished(() => {
+      vi.unstubAllEnvs()
+      return worker.stop().then(() => duly.close())
+    })
+    expect(await printPages(20)).toBe(20 * 100 + 190)
+  })
 })
