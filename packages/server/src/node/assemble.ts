@@ -122,6 +122,7 @@ function makeApi(ground: Ground, services: Services, gate: Gate | null): Fastify
   watchQueues(ground, services)
   metrics.setSlotSource(() => stores.sessions.slots())
   metrics.setLetterSource(() => stores.deadLetters.byQueue())
+  metrics.setWorkflowSource(() => stores.workflowRecords.countOpen())
   return buildApi({
     services,
     gate,

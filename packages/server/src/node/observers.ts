@@ -83,6 +83,7 @@ export class Observers implements AttemptListener {
       if (status === 'SCHEDULED') this.#parts.addTimer({ ...node, status, wakeAtMs: dueAtMs, suspect: false })
     }
     if (ended.length > 0) this.#endedWaiting(ended)
+    for (const workflow of closed) this.#parts.metrics.workflowFinished(workflow)
     if (closed.length > 0) this.ended(closed.map(({ id }) => id))
   }
 

@@ -23,6 +23,11 @@ export interface TrailFacts {
   /** The API key of the call that created it, if it showed one. */
   readonly submittedBy: Uuid | null
   readonly createdAtMs: number
+  /** A node that waited for others when it was made. */
+  readonly wasBlocked: boolean
+  /** When such a node was last judged to run, and whether it has a delay or a time of its own from then on. */
+  readonly unblockedAtMs: number | null
+  readonly isDelayed: boolean
   /** Null, or in the past: it was due at once. */
   readonly scheduledAtMs: number | null
   /** In the order of their numbers. */
@@ -40,6 +45,8 @@ export const readTrail: Statement = {
   text: `
 select coalesce(u.status, o.status) as status,
   case when t.cron_id is not null then 'cron' when t.workflow_id is not null then 'workflow' else 'api' end as "createdBy", t.submitted_by as "submittedBy",
+  coalesce(n.parents > 0, false) as "wasBlocked", ${ms('n.triggered_at')} as "unblockedAtMs",
+  coalesce(n.delay_ms is not null or n.due_at is not null, false) as "isDelayed",
   ${ms('t.created_at')} as "createdAtMs", ${ms('t.scheduled_at')} as "scheduledAtMs",
   (select coalesce(json_agg(json_build_object('attempt', c.attempt, 'startedAtMs', ${ms('c.started_at')},
       'dueAtMs', ${ms(`c.ended_at + c.delay_ms * interval '1 millisecond'`)}) order by c.attempt), '[]')
@@ -57,5 +64,6 @@ select coalesce(u.status, o.status) as status,
   case when u.status = 'SUCCEEDED' then json_build_object('atMs', ${ms('u.completed_at')}, 'attempt', u.attempt,
     'session', u.session) end as success
 from tasks t left join outcomes u on u.id = t.id left join open_tasks o on o.id = t.id
+left join workflow_nodes n on n.id = t.id
 where t.id = $1 and ${ofTenant('t.tenant', '$3')}`,
 }

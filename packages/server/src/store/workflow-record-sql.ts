@@ -56,6 +56,12 @@ from workflow_nodes n cross join lateral (
 where n.workflow_id = $1`,
 }
 
+/** How many run, counted up to $1. */
+export const countOpen: Statement = {
+  name: 'count_open_workflows',
+  text: `select count(*)::integer as open from (select from workflows w where w.status = 'RUNNING' and w.status <> 'SUCCEEDED' limit $1) w`,
+}
+
 /**
  * What a list walks along, newest first. Parameters of each: $1 ids before it, $2 ids from it on, $3 rows wanted, $4 rows looked at,
  * $5 tenant, $6 name, $7 status, $8 created from, $9 created before.

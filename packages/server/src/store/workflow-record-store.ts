@@ -25,6 +25,9 @@ export type WorkflowRow = Omit<WorkflowRecord, 'graph' | 'criticalPath'>
 /** Rows that one page looks at when its filters find few. */
 const lookLimit = 10_000
 
+/** A scrape counts no further. */
+const maxCounted = 100_000
+
 /** Reads of workflows. What is not of the caller's tenant is not there. */
 export class WorkflowRecordStore {
   readonly #database: Database
@@ -48,6 +51,12 @@ export class WorkflowRecordStore {
     const nodes = await this.#database.list<Read>(sql.readNodes, [id])
     const edges = await this.#database.list<Edge>(sql.readEdges, [id])
     return { row, nodes: nodes.map(nodeOf), edges }
+  }
+
+  /** How many run, up to a bound. */
+  async countOpen(): Promise<number> {
+    const [row] = await this.#database.list<{ open: number }>(sql.countOpen, [maxCounted])
+    return row?.open ?? 0
   }
 
   /** One page, from one snapshot. It may be short, or empty, and yet not the last one: see `next`. */

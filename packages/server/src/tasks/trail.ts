@@ -8,7 +8,7 @@ import type { Claimed, TrailFacts } from '../store/trail-store.js'
  * promotion is told at the due time, when the task became ready by the store's clock (but never after the step that follows).
  */
 export function trailOf(facts: TrailFacts): EventRecord[] {
-  const steps = inOrder(facts)
+  const steps = withUnblocks(inOrder(facts), facts)
   const dueAfter = new Map(facts.claims.map(({ attempt, dueAtMs }) => [attempt, dueAtMs]))
   const schedules = schedulesOf(facts)
   let dueAtMs: number | null = null
@@ -20,6 +20,21 @@ export function trailOf(facts: TrailFacts): EventRecord[] {
     if (!isPromoted) return [step]
     const at = dueAtMs ?? step.at
     return [step, promoted(step.toStatus, Math.min(at, next?.at ?? at))]
+  })
+}
+
+const derived = { attempt: null, reason: null }
+
+/** What waits for others goes on when they have ended: told between a step that leads to BLOCKED and one that begins elsewhere. */
+function withUnblocks(steps: readonly EventRecord[], facts: TrailFacts): EventRecord[] {
+  return steps.flatMap((step, place) => {
+    const next = steps[place + 1]
+    const after = next?.fromStatus ?? facts.status
+    if (step.toStatus !== 'BLOCKED' || after === 'BLOCKED') return [step]
+    const toStatus = facts.isDelayed || after === 'SCHEDULED' ? 'SCHEDULED' : 'PENDING'
+    const at = Math.max(step.at, Math.min(facts.unblockedAtMs ?? step.at, next?.at ?? Number.POSITIVE_INFINITY))
+    const unblocked = { transition: 'unblock', fromStatus: 'BLOCKED', toStatus, actor: 'dependency' } as const
+    return [step, { ...derived, at, ...unblocked }]
   })
 }
 
@@ -51,13 +66,12 @@ function inOrder(facts: TrailFacts): EventRecord[] {
   return steps
 }
 
-const derived = { attempt: null, reason: null }
-
 function submitted(facts: TrailFacts): EventRecord {
   const { createdAtMs, createdBy, submittedBy } = facts
   const [scheduledAtMs = null] = schedulesOf(facts)
   const actor = submittedBy === null ? createdBy : `${createdBy}:${encodeId('key', submittedBy)}`
-  const toStatus = scheduledAtMs !== null && scheduledAtMs > createdAtMs ? 'SCHEDULED' : 'PENDING'
+  const isLater = scheduledAtMs !== null && scheduledAtMs > createdAtMs
+  const toStatus = facts.wasBlocked ? 'BLOCKED' : isLater ? 'SCHEDULED' : 'PENDING'
   return { ...derived, at: createdAtMs, transition: 'submit', fromStatus: null, toStatus, actor }
 }
 

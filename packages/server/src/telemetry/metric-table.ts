@@ -101,6 +101,22 @@ export const metricTable = {
   },
   duly_claim_batch_tasks: { kind: 'histogram', labels: [], help: 'Tasks taken by one claim.', buckets: sizeBuckets },
   duly_claim_seconds: { kind: 'histogram', labels: [], help: 'Duration of one claim.', buckets: storeBuckets },
+  duly_workflows_finished_total: {
+    kind: 'counter',
+    labels: ['workflow', 'outcome'],
+    help: 'Workflows of which no task is open any more, by name and final status in lower case; one that is run again counts again.',
+  },
+  duly_workflow_seconds: {
+    kind: 'histogram',
+    labels: ['workflow'],
+    help: 'From the submission of a workflow to the end of its last task.',
+    buckets: waitBuckets,
+  },
+  duly_workflows_open: {
+    kind: 'gauge',
+    labels: [],
+    help: 'Workflows that run, counted up to 100,000. Of the shared store: take the max over the nodes.',
+  },
   duly_cron_firings_total: {
     kind: 'counter',
     labels: ['outcome'],

@@ -50,6 +50,13 @@ export interface FinishSample {
   readonly executionMs: number | null
 }
 
+export interface WorkflowSample {
+  readonly name: string
+  /** Final status; counted in lower case. */
+  readonly status: string
+  readonly durationMs: number
+}
+
 /** What the parts of a node tell. None of these calls throws or waits. */
 export interface Metrics {
   taskSubmitted(taskType: string, tenant: string): void
@@ -70,6 +77,8 @@ export interface Metrics {
   retentionSwap(landed: boolean, ms: number): void
   /** One pass of the retention; `atMs` and the age of the oldest partition by the store's clock. */
   retentionPass(pass: RetentionSample): void
+  /** A workflow of which no task is open any more. */
+  workflowFinished(sample: WorkflowSample): void
   /** Fire times that were judged, by what became of them. */
   cronFirings(outcome: string, count: number): void
   /** How late the task of a firing was made. */
@@ -82,6 +91,8 @@ export interface Metrics {
   setSlotSource(source: () => Promise<SlotSample>): void
   /** Dead letters by queue. */
   setLetterSource(source: () => Promise<ReadonlyMap<string, number>>): void
+  /** How many workflows run. */
+  setWorkflowSource(source: () => Promise<number>): void
   /** How many timer partitions the node leads. */
   setLedSource(source: () => number): void
   /** The text of a scrape. */
@@ -108,8 +119,10 @@ class NodeMetrics implements Metrics {
   readonly #types = new LabelBound()
   readonly #tenants = new LabelBound()
   readonly #queues = new LabelBound()
+  readonly #workflows = new LabelBound()
   #queueSource: () => Promise<readonly QueueSample[]> = async () => []
   #ledSource: () => number = () => 0
+  #workflowSource: () => Promise<number> = async () => 0
   #slotSource: () => Promise<SlotSample> = async () => ({ busy: 0, total: 0 })
   #letterSource: () => Promise<ReadonlyMap<string, number>> = async () => new Map()
 
@@ -179,6 +192,12 @@ class NodeMetrics implements Metrics {
     if (isComplete) this.#instruments.gauge('duly_retention_last_success_seconds').set(atMs / 1_000)
   }
 
+  workflowFinished({ name, status, durationMs }: WorkflowSample): void {
+    const labels = { workflow: this.#workflows.of(name) }
+    this.#instruments.counter('duly_workflows_finished_total').inc({ ...labels, outcome: status.toLowerCase() })
+    this.#observe('duly_workflow_seconds', durationMs, labels)
+  }
+
   cronFirings(outcome: string, count: number): void {
     this.#instruments.counter('duly_cron_firings_total').inc({ outcome }, count)
   }
@@ -207,13 +226,18 @@ class NodeMetrics implements Metrics {
     this.#letterSource = source
   }
 
+  setWorkflowSource(source: () => Promise<number>): void {
+    this.#workflowSource = source
+  }
+
   setLedSource(source: () => number): void {
     this.#ledSource = source
   }
 
   async render(): Promise<string> {
     this.#instruments.gauge('duly_partitions_led').set(this.#ledSource())
-    const collected = Promise.all([this.#collectQueues(), this.#collectSlots(), this.#collectLetters()])
+    const ofStore = [this.#collectQueues(), this.#collectSlots(), this.#collectLetters(), this.#collectWorkflows()]
+    const collected = Promise.all(ofStore)
     let timer: NodeJS.Timeout | undefined
     const late = new Promise((resolve) => {
       timer = setTimeout(resolve, patienceMs)
@@ -247,6 +271,11 @@ class NodeMetrics implements Metrics {
     const letters = await this.#letterSource().catch(() => new Map<string, number>())
     gauge.reset()
     for (const [queue, count] of letters) gauge.inc({ queue: this.#queues.of(queue) }, count)
+  }
+
+  async #collectWorkflows(): Promise<void> {
+    const open = await this.#workflowSource().catch(() => null)
+    if (open !== null) this.#instruments.gauge('duly_workflows_open').set(open)
   }
 
   async #collectSlots(): Promise<void> {

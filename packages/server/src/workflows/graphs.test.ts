@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { expectSound } from '../testing/facts.js'
+import { expectChained, expectSound, wholeTrailOf } from '../testing/facts.js'
 import { words } from '../testing/lives.js'
 import { openTestStore } from '../testing/test-node.js'
 import { Graph } from '../testing/workflows.js'
@@ -77,6 +77,25 @@ describe('a graph of tasks', () => {
     await graph.say('a')
     expect(await depth()).toBe(2)
   })
+})
+
+test('the trail of a node tells of its wait, whatever became of it', async () => {
+  const graph = await Graph.submit(node, {
+    ...{ a: {}, b: { after: ['a'] }, later: { after: ['a'], task: { delayMs: 60_000 } } },
+    ...{ skipped: { after: ['a'], rule: 'one_failed' }, behind: { after: ['skipped'] } },
+  })
+  await graph.run()
+  const trail = async (name: string) => {
+    await expectChained(node, graph.idOf(name))
+    return (await wholeTrailOf(node, graph.idOf(name))).map((step) => step.replace(/ @.*/, ''))
+  }
+  const made = 'submit >BLOCKED'
+  expect(await trail('b')).toEqual([
+    ...[made, 'unblock BLOCKED>PENDING', 'claim PENDING>RUNNING', 'succeed RUNNING>SUCCEEDED'],
+  ])
+  expect(await trail('later')).toEqual([made, 'unblock BLOCKED>SCHEDULED'])
+  expect(await trail('skipped')).toEqual([made, 'skip BLOCKED>CANCELLED'])
+  expect(await trail('behind')).toEqual([made, 'skip BLOCKED>CANCELLED'])
 })
 
 describe('a failure', () => {

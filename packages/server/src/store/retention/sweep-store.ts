@@ -1,4 +1,5 @@
 import type { Uuid } from '@duly/domain'
+import { byKey } from '../database.js'
 import type { OwnConnection } from '../own-connection.js'
 
 /** Tables that hold rows of tasks beside their records, by the column `task_id`. */
@@ -223,6 +224,44 @@ cleared as (
 select count(*)::integer as removed from cleared`,
 }
 
+/** Keys of workflows that ended before the cutoff are free again. */
+const freeWorkflowKeys = {
+  name: 'retention_free_workflow_keys',
+  text: `
+with past as materialized (
+  select w.id from workflows w where w.holds_key and w.completed_at < $1::timestamptz
+  order by w.completed_at limit $2 for update skip locked
+),
+freed as (update workflows w set holds_key = false from past p where ${byKey('w.id', 'p.id')} returning 1)
+select count(*)::integer as removed from freed`,
+}
+
+/** Workflows that ended before the cutoff and of whose tasks no record is left, with their graphs. */
+const sweepWorkflows = {
+  name: 'retention_sweep_workflows',
+  text: `
+with seen as materialized (
+  select w.id, w.completed_at from workflows w
+  where w.completed_at < $1::timestamptz and (w.completed_at, w.id) > ($2::timestamptz, $3::uuid)
+  order by w.completed_at, w.id limit $4 for update skip locked
+),
+past as materialized (
+  select s.id from seen s where (
+    select true from workflow_nodes n cross join lateral (select from tasks t where t.id = n.id limit 1) t
+    where ${byKey('n.workflow_id', 's.id')} limit 1) is null
+),
+nodes as materialized (
+  delete from workflow_nodes n using past p where ${byKey('n.workflow_id', 'p.id')} returning n.id
+),
+edges as (delete from workflow_edges e using nodes n where ${byKey('e.child', 'n.id')}),
+gone as (delete from workflows w using past p where ${byKey('w.id', 'p.id')} returning 1),
+final as (select s.* from seen s order by s.completed_at desc, s.id desc limit 1)
+select (select count(*)::integer from gone) as removed,
+  case when (select count(*) from seen) = $4 then (select json_build_array(f.completed_at::text, f.id) from final f) end as next`,
+}
+
+/** A place among the workflows that have ended: instant, id. */
+export type WorkflowPlace = readonly [completedAt: string, id: Uuid]
 /** A place among the keys: instant, tenant, key. */
 export type KeyPlace = readonly [createdAt: string, tenant: string, key: string]
 /** A place among the firings: when it was judged, definition, fire time. */
@@ -270,6 +309,14 @@ export class SweepStore {
 
   async sessions(limit: number): Promise<number> {
     return (await this.#step(sweepSessions, [limit])).removed
+  }
+
+  async workflowKeys(cutoff: string, limit: number): Promise<number> {
+    return (await this.#step(freeWorkflowKeys, [cutoff, limit])).removed
+  }
+
+  workflows(cutoff: string, place: WorkflowPlace, limit: number): Promise<Swept<WorkflowPlace>> {
+    return this.#step<WorkflowPlace>(sweepWorkflows, [cutoff, ...place, limit])
   }
 
   async revoked(cutoff: string, limit: number): Promise<number> {

@@ -130,6 +130,7 @@ export class Retention {
       { name: 'firings', everyMs: hourMs, run: () => sweeps.firings(frame) },
       { name: 'bulk operations', everyMs: hourMs, run: () => sweeps.bulk(frame) },
       { name: 'records', everyMs: hourMs, run: days },
+      { name: 'workflows', everyMs: hourMs, run: () => sweeps.workflows(frame) },
       { name: 'counters', everyMs: 20 * hourMs, run: () => sweeps.counters() },
       { name: 'counts of dead letters', everyMs: hourMs, run: () => sweeps.letterCounts() },
     ]

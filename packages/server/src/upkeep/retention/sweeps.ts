@@ -9,6 +9,7 @@ import {
   relatedTables,
   type SweepStore,
   type Swept,
+  type WorkflowPlace,
 } from '../../store/retention/sweep-store.js'
 import type { Pace } from './pace.js'
 
@@ -21,6 +22,8 @@ export type SweptKind =
   | 'counters'
   | 'results'
   | 'cron_firings'
+  | 'workflows'
+  | 'workflow_keys'
   | 'dead_letter_counts'
   | 'bulk_operations'
 
@@ -35,6 +38,7 @@ export interface SweepsOptions {
 const lowestId = '00000000-0000-0000-0000-000000000000' as Uuid
 const firstKey: KeyPlace = ['-infinity', '', '']
 const firstFiring: FiringPlace = ['-infinity', lowestId, '-infinity']
+const firstWorkflow: WorkflowPlace = ['-infinity', lowestId]
 const firstLane: LanePlace = ['', 0, '', '']
 const firstGroup: GroupPlace = ['', '', '', '']
 
@@ -75,6 +79,15 @@ export class Sweeps {
 
   async sessions(): Promise<void> {
     await this.#repeat('worker_sessions', (limit) => this.#options.sweeps.sessions(limit))
+  }
+
+  /** Workflows whose records are all gone, and keys whose life has ended. */
+  async workflows({ cutoff, keyCutoff }: Frame): Promise<void> {
+    await this.#repeat('workflow_keys', (limit) => this.#options.sweeps.workflowKeys(keyCutoff, limit))
+    await this.#walk<WorkflowPlace>('workflows', firstWorkflow, (place, limit) =>
+      // a workflow can be ten thousand rows
+      this.#options.sweeps.workflows(cutoff, place, Math.ceil(limit / 50)),
+    )
   }
 
   async revoked({ cutoff }: Frame): Promise<void> {
