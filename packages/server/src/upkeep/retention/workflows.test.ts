@@ -45,7 +45,5 @@ test('records of an open workflow stay, however old; a closed one goes when all 
   // its dead letter was neither retried nor discarded
   expect((await node.workflows.get(dead.id, null)).graph[0]).toMatchObject({ status: 'DEAD' })
   expect(await left()).toEqual({ nodes: 5, edges: 2 })
-  await open.run()
-  expect(await open.status()).toBe('SUCCEEDED')
   await expectSound(node, /open task|counted|a workflow runs|told/)
 })
