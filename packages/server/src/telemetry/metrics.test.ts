@@ -57,7 +57,7 @@ describe('metrics', () => {
     const { duly_partitions_led: own, ...shared } = metricTable
     expect(own.help).toContain('over the nodes they add up')
     const gauges = Object.values(shared).filter(({ kind }) => kind === 'gauge')
-    expect(gauges).toHaveLength(7)
+    expect(gauges).toHaveLength(8)
     for (const { help } of gauges) expect(help).toContain('take the max over the nodes')
   })
 
