@@ -1,5 +1,6 @@
 import { type Cost, measure } from './measure.js'
 import type { LineName, Options } from './options.js'
+import { workflowSize } from './payload.js'
 import type { Submission } from './producer.js'
 import type { Stack } from './stack.js'
 import type { Percentiles } from './stats.js'
@@ -67,6 +68,16 @@ export class Run {
     const { tasks, batch: size, batchesInFlight: inFlight } = this.#options
     return this.#life('batch', tasks.batch, () =>
       this.#stack.producer.call('batch', { count: tasks.batch, size, inFlight }),
+    )
+  }
+
+  /** The whole life of tasks that are nodes of workflows. */
+  private async workflow(): Promise<LineResult> {
+    const { tasks, inFlight } = this.#options
+    const workflows = Math.ceil(tasks.workflow / workflowSize)
+    const inFlightOfThem = Math.max(1, Math.ceil(inFlight / workflowSize))
+    return this.#life('workflow', workflows * workflowSize, () =>
+      this.#stack.producer.call('workflow', { count: workflows, inFlight: inFlightOfThem }),
     )
   }
 

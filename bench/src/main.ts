@@ -7,6 +7,7 @@ import { benchBurst } from './burst.js'
 import { benchCron } from './cron.js'
 import { benchCronBurst } from './cron-burst.js'
 import type { Statement } from './database.js'
+import { benchFan } from './fan.js'
 import { type LineResult, Run } from './lines.js'
 import { type Options, parseOptions, usage } from './options.js'
 import { profileTable, selfTimes } from './profile.js'
@@ -36,6 +37,7 @@ export async function bench(args: readonly string[], place: Place): Promise<void
   if (options.timers !== null) return benchTimers(options, options.timers)
   if (options.burst !== null) return benchBurst(options, options.burst)
   if (options.cronBurst !== null) return benchCronBurst(options, options.cronBurst)
+  if (options.fan !== null) return benchFan(options, options.fan)
   if (options.retention !== null) return benchRetention(options, options.retention)
   if (options.size !== null) {
     const { postgres, open, calls } = await benchSize(options, options.size)

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 
-export const lineNames = ['single', 'batch', 'latency', 'drain'] as const
+export const lineNames = ['single', 'batch', 'workflow', 'latency', 'drain'] as const
 export type LineName = (typeof lineNames)[number]
 
 /** What a benchmark does; stands whole in its result. */
@@ -11,7 +11,7 @@ export interface Options {
   /** How many nodes share the work; of several numbers each is measured in every run, by turns. */
   readonly nodes: readonly number[]
   /** Tasks of each line that counts tasks; `warmUp` goes before, unmeasured. */
-  readonly tasks: Readonly<Record<'warmUp' | 'single' | 'batch' | 'drain', number>>
+  readonly tasks: Readonly<Record<'warmUp' | 'single' | 'batch' | 'workflow' | 'drain', number>>
   /** Requests in flight where tasks are submitted one by one. */
   readonly inFlight: number
   /** Tasks a batch, and batches in flight. */
@@ -36,6 +36,8 @@ export interface Options {
   readonly burst: number | null
   /** Definitions of recurring tasks that fire in one second in place of the lines; null: the lines. */
   readonly cronBurst: number | null
+  /** Branches of the workflow that is timed in place of the lines; null: the lines. */
+  readonly fan: number | null
   /** Finished tasks of the database on which lists and figures are measured in place of the lines; null: the lines. */
   readonly size: number | null
   /** Measured calls of each list and each window of figures. */
@@ -62,6 +64,7 @@ export const usage = `Usage: npm run bench -- [options]
   --timers <n>              in place of the lines: how late tasks start, and what they cost, while n wait for the far future
   --burst <n>               in place of the lines: n tasks due in one second, and fresh ones of another queue meanwhile
   --cron-burst <n>          in place of the lines: n definitions of recurring tasks due in one second
+  --fan <n>                 in place of the lines: a workflow of n tasks between its first and its last one (at most 9,998)
   --size <n>                in place of the lines: lists and figures over n finished tasks (at least 1,000)
   --calls <n>               of each list and each window then, default 200
   --small                   only shows that it runs: a few hundred tasks, one run, no result kept
@@ -98,6 +101,7 @@ export function parseOptions(args: readonly string[], defaultOut: string): Optio
       timers: text,
       burst: text,
       'cron-burst': text,
+      fan: text,
       size: text,
       calls: text,
       small: flag,
@@ -112,7 +116,10 @@ export function parseOptions(args: readonly string[], defaultOut: string): Optio
     lines: linesOf(values.line),
     runs: number('runs', small || profile ? 1 : 3),
     nodes: (values.nodes ?? '1').split(',').map((part) => wholeNumber('nodes', part, 1)),
-    tasks: { warmUp: small ? 100 : 5_000, single: tasks(40_000), batch: tasks(80_000), drain: tasks(50_000) },
+    tasks: {
+      ...{ warmUp: small ? 100 : 5_000, single: tasks(40_000), batch: tasks(80_000), drain: tasks(50_000) },
+      workflow: tasks(40_000),
+    },
     inFlight: number('in-flight', 64),
     batch: number('batch', small ? 100 : 500),
     batchesInFlight: number('batches-in-flight', 2),
@@ -125,6 +132,7 @@ export function parseOptions(args: readonly string[], defaultOut: string): Optio
     timers: values.timers === undefined ? null : number('timers', 0),
     burst: values.burst === undefined ? null : number('burst', 0),
     cronBurst: values['cron-burst'] === undefined ? null : number('cron-burst', 0),
+    fan: values.fan === undefined ? null : number('fan', 0),
     retention: values.retention === undefined ? null : number('retention', 0),
     size: values.size === undefined ? null : sizeOf(number('size', 0)),
     calls: number('calls', small ? 10 : 200),

@@ -25,6 +25,21 @@ export function taskJson({ before, after }: Template): string {
   return before + process.hrtime.bigint().toString().padStart(instantDigits, '0') + after
 }
 
+/** The nodes of a workflow and what each waits for: a start, three branches, two joins, their join, an end. */
+const shape: readonly (readonly number[])[] = [[], [0], [0], [0], [1, 2], [2, 3], [4, 5], [6]]
+
+/** Tasks of a workflow of the benchmark. */
+export const workflowSize = shape.length
+
+/** A workflow as JSON, of so many tasks as `task` gives. */
+export function workflowJson(task: () => string): string {
+  const nodes = shape.map((parents, index) => {
+    const dependencies = parents.map((parent) => `"node-${parent}"`).join(',')
+    return `{"task_id":"node-${index}","dependencies":[${dependencies}],${task().slice(1)}`
+  })
+  return `{"workflow_name":"bench","tasks":[${nodes.join(',')}]}`
+}
+
 function template(payloadBytes: number, random: () => number): Template {
   const items: object[] = []
   const customer = token(random, 10)

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Connection } from './connection.js'
-import { type Template, taskJson, templates } from './payload.js'
+import { type Template, taskJson, templates, workflowJson, workflowSize } from './payload.js'
 import { serveCalls } from './remote.js'
 import { type Percentiles, percentilesOf } from './stats.js'
 
@@ -11,6 +11,8 @@ export type ProducerCalls = {
   single: { takes: { count: number; inFlight: number }; answers: Submission }
   /** `size` tasks a request. */
   batch: { takes: { count: number; size: number; inFlight: number }; answers: Submission }
+  /** One workflow a request; the answer counts their tasks. */
+  workflow: { takes: { count: number; inFlight: number }; answers: Submission }
   /** Evenly spaced single requests, whether or not earlier ones were answered. */
   openLoop: { takes: { rate: number; seconds: number }; answers: Submission & { lateness: Percentiles } }
 }
@@ -44,6 +46,10 @@ serveCalls<ProducerCalls>({
       return send('/api/v1/tasks/batch', `{"tasks":[${Array.from({ length: now }, nextTask).join(',')}]}`)
     })
     return { ...submission, count }
+  },
+  workflow: async ({ count, inFlight }) => {
+    const submission = await closedLoop(count, inFlight, () => send('/api/v1/workflows', workflowJson(nextTask)))
+    return { ...submission, count: count * workflowSize }
   },
   openLoop,
 })

@@ -20,7 +20,7 @@ it('the benchmark runs all its lines, here on two nodes, and keeps a result', as
   expect(stdout).toContain('Every task was delivered exactly once.')
   const [file = ''] = await readdir(folder)
   const { summary } = JSON.parse(await readFile(join(folder, file), 'utf8')) as Result
-  expect(summary.map(({ line }) => line)).toEqual(['single', 'batch', 'latency', 'drain'])
+  expect(summary.map(({ line }) => line)).toEqual(['single', 'batch', 'workflow', 'latency', 'drain'])
   for (const { figures } of summary) {
     expect(figures['tasks/s']?.median).toBeGreaterThan(0)
     expect(figures['wal bytes/task']?.median).toBeGreaterThan(100)
@@ -53,6 +53,11 @@ it('a burst is measured beside fresh tasks of another queue', async () => {
 it('recurring tasks that are due in one second are measured', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [script, '--cron-burst', '500', '--small'])
   expect(stdout).toMatch(/500 definitions due in one second: \d+ firings\/s, each once\nlate by p50 \d/)
+})
+
+it('a workflow that fans out and in is measured', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [script, '--fan', '100', '--small'])
+  expect(stdout).toMatch(/a workflow of 102 tasks, answered after \d+ ms\nthe first started \d/)
 })
 
 interface SizeResult {
