@@ -23,6 +23,8 @@ where d.datname = current_database() and s.query like '%workflow%' and s.query n
   and s.query not like '%pg_stat_statements%'`
 
 async function pagesOf(work: () => Promise<void>): Promise<number> {
+  // what claims left behind is gone, whether or not autovacuum has come by
+  await client.query('vacuum')
   await client.query('select pg_stat_statements_reset()')
   await work()
   const { rows } = await client.query<{ pages: number }>(touched)
