@@ -4,12 +4,14 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
+import { plainEnvironment } from '../testing/plain-environment.js'
 
 const PROGRAM = fileURLToPath(new URL('../../bin/duly.js', import.meta.url))
+const env = plainEnvironment()
 
 /** Runs the program with an output that its reader closes before anything is written. */
 async function runUnread(args: readonly string[]): Promise<{ readonly code: number | null; readonly err: string }> {
-  const child = spawn(process.execPath, [PROGRAM, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [PROGRAM, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   child.stdout.destroy()
   let err = ''
   child.stderr.on('data', (text) => {
@@ -27,7 +29,7 @@ it.each([[['--help']], [['task', 'submit', '--help']], [['config']]])(
 )
 
 it('an error that nobody reads leaves the exit code as it is', async () => {
-  const child = spawn(process.execPath, [PROGRAM, 'nonsense'], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(process.execPath, [PROGRAM, 'nonsense'], { env, stdio: ['ignore', 'ignore', 'pipe'] })
   child.stderr.destroy()
   expect(await once(child, 'close')).toEqual([2, null])
 })
@@ -42,7 +44,7 @@ it('a list without end stops when nobody reads it any more', async () => {
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const args = ['task', 'list', '--all', '--json', '--url', `http://127.0.0.1:${port}`]
-  const child = spawn(process.execPath, [PROGRAM, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [PROGRAM, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   await once(child.stdout, 'data')
   child.stdout.destroy()
   expect(await once(child, 'close')).toEqual([0, null])

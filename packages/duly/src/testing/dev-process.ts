@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { isAlive } from '../postgres/postmaster-file.js'
+import { plainEnvironment } from './plain-environment.js'
 
 const PROGRAM = fileURLToPath(new URL('../../bin/duly.js', import.meta.url))
 
@@ -30,7 +31,7 @@ export class DevProcess {
 
   /** Resolves when it says that all runs. */
   static async start(dataDir: string, args: readonly string[] = []): Promise<DevProcess> {
-    const env = { ...process.env, DULY_PORT: '0', DULY_DATA_DIR: dataDir, DULY_LOG_LEVEL: 'info' }
+    const env = { ...plainEnvironment(), DULY_PORT: '0', DULY_DATA_DIR: dataDir, DULY_LOG_LEVEL: 'info' }
     const child = spawn(process.execPath, [PROGRAM, 'dev', '--json', ...args], {
       detached: true,
       env,
