@@ -22,8 +22,7 @@ export function worker(context: Context): Command {
       withClient(options, async (duly) => {
         const log = lineLog(context.terminal, { name: 'worker', asJson: options.json === true })
         const loaded = await loadWorker(file, duly)
-        log.info(`${file} works for ${duly.options.url}`)
-        if (!(await runWorker(loaded, { log, url: duly.options.url }))) context.setExit(exitCode('failed'))
+        if (!(await runWorker(loaded, { log, file, url: duly.options.url }))) context.setExit(exitCode('failed'))
       }),
     )
   for (const each of fleetCommands(context)) command.addCommand(each)
@@ -32,11 +31,13 @@ export function worker(context: Context): Command {
 
 interface RunContext {
   readonly log: LineLog
+  readonly file: string
   readonly url: string
 }
 
 /** True if it was stopped with nothing left undone. */
-async function runWorker(loaded: Worker, { log, url }: RunContext): Promise<boolean> {
+async function runWorker(loaded: Worker, context: RunContext): Promise<boolean> {
+  const { log, file, url } = context
   tellEvents(loaded, log)
   let isClean = false
   const stop = async () => {
@@ -49,9 +50,10 @@ async function runWorker(loaded: Worker, { log, url }: RunContext): Promise<bool
   }
   const stopped = await runUntilSignal({
     starters: [async () => ({ name: 'the worker', stop })],
-    onReady: () => {},
+    // only now: whoever stops it at this line finds it listening to signals
+    onReady: () => log.info(`${file} works for ${url}`),
     log: log.info,
-    until: Promise.race([parentGone(), untilDrained(loaded, { log, url })]),
+    until: Promise.race([parentGone(), untilDrained(loaded, context)]),
   })
   return stopped && isClean
 }
