@@ -68,7 +68,7 @@ describe('the page of the API on a desk', () => {
 
   it('finds by every word: paths, fields, codes', async () => {
     await page.keyboard.press('/')
-    await page.keyboard.type('post /CANCEL')
+    await page.keyboard.type('post /tasks/{TASK_ID}/CANCEL')
     const [found, ...others] = await page.locator('article:visible h3').allTextContents()
     expect({ found, others }).toEqual({ found: expect.stringContaining('/tasks/{task_id}/cancel'), others: [] })
     expect(await page.locator('li[data-entry]:visible').count()).toBe(1)
