@@ -19,13 +19,13 @@ beforeAll(async () => {
 let queues = 0
 const newQueue = (): string => `two${queues++}`
 
-/** Says how long something took, and answers the median. */
-function distribution(what: string, times: readonly number[]): { readonly median: number } {
+/** Says how long something took, and answers the median and the worst. */
+function distribution(what: string, times: readonly number[]): { readonly median: number; readonly worst: number } {
   const sorted = times.toSorted((a, b) => a - b)
   const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
-  const median = at(0.5)
-  console.info(`${what}: median ${median.toFixed(0)}, p90 ${at(0.9).toFixed(0)}, worst ${at(1).toFixed(0)} ms`)
-  return { median }
+  const [median, worst] = [at(0.5), at(1)]
+  console.info(`${what}: median ${median.toFixed(0)}, p90 ${at(0.9).toFixed(0)}, worst ${worst.toFixed(0)} ms`)
+  return { median, worst }
 }
 
 /** A worker at one node that runs a task, with its beat held there. */
@@ -45,7 +45,7 @@ const cutListeners = () =>
        where datname = current_database() and application_name = 'duly listener'`)
 
 describe('a cancellation at one node of a task whose worker is at the other', () => {
-  it('is told to the worker at once, by the held beat', async () => {
+  it('is told to the worker within 200 ms, by the held beat', async () => {
     const times: number[] = []
     for (let n = 0; n < 20; n += 1) {
       const { worker, id, grant, beat } = await runningAt(two)
@@ -57,19 +57,23 @@ describe('a cancellation at one node of a task whose worker is at the other', ()
       times.push(told.at - cancelledAt)
       await worker.report([grant], { outcome: 'cancelled' })
     }
-    distribution('cancelled at one, told at the other', times)
+    const { median, worst } = distribution('cancelled at one, told at the other', times)
+    expect(median).toBeLessThan(200)
+    expect(worst).toBeLessThan(5_000)
   })
 
   it('is told with the next beat when the word was lost, and as soon as the nodes listen again', async () => {
     const [soon, late] = [await runningAt(two, 1), await runningAt(two)]
     await cutListeners()
     for (const { id } of [soon, late]) await one.api.call('POST', `/tasks/${id}/cancel`)
+    const cancelledAt = performance.now()
     for (const { beat, grant, worker } of [soon, late]) {
       const told = await beat
       // the short beat may have been answered empty before
       const answer = told.answer.cancel.length > 0 ? told.answer : await worker.beat({ leases: [grant.lease], wait: 1 })
       expect(answer.cancel).toHaveLength(1)
     }
+    expect(performance.now() - cancelledAt).toBeLessThan(10_000)
   })
 })
 
@@ -91,10 +95,12 @@ describe('what happens at one node is known at the other', () => {
       expect(record.status).toBe('SUCCEEDED')
       times.push(Math.max(0, at - reportedAt))
     }
-    distribution('reported at one, answered at the other', times)
+    const { median, worst } = distribution('reported at one, answered at the other', times)
+    expect(median).toBeLessThan(250)
+    expect(worst).toBeLessThan(5_000)
   })
 
-  it('a submission here starts on a worker that waits there', async () => {
+  it('a submission here starts at once on a worker that waits there', async () => {
     const times: number[] = []
     for (let n = 0; n < 40; n += 1) {
       const [here, there] = n % 2 === 0 ? [one, two] : [two, one]
@@ -108,8 +114,10 @@ describe('what happens at one node is known at the other', () => {
       expect(grants).toMatchObject([{ task_id }])
       times.push(at - sentAt)
     }
-    // by the word, or by the slow look: how fast is measured by the benchmark of two nodes
-    distribution('submitted at one, started at the other', times)
+    // the slow look alone would take half a second
+    const { median, worst } = distribution('submitted at one, started at the other', times)
+    expect(median).toBeLessThan(250)
+    expect(worst).toBeLessThan(5_000)
   })
 
   it('a timer that was set at a node which stops is promoted in time by the other', async () => {
