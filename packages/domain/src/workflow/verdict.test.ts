@@ -60,7 +60,7 @@ describe('untakenFailures', () => {
 })
 
 describe('workflowVerdict', () => {
-  const ends = { failurePolicy: 'fail_dependents', wasCancelled: false, failed: 0, untaken: 0 } as const
+  const ends = { failurePolicy: 'fail_dependents', cancelRequested: false, failed: 0, untaken: 0 } as const
 
   it('succeeds without failures, and with failures that were all taken in', () => {
     expect(workflowVerdict(ends)).toBe('SUCCEEDED')
@@ -76,8 +76,8 @@ describe('workflowVerdict', () => {
     expect(workflowVerdict({ ...ends, failurePolicy: 'fail_fast' })).toBe('SUCCEEDED')
   })
 
-  it('is cancelled by a cancellation that cancelled something, whatever failed', () => {
-    expect(workflowVerdict({ ...ends, wasCancelled: true })).toBe('CANCELLED')
-    expect(workflowVerdict({ ...ends, wasCancelled: true, failed: 1, untaken: 1 })).toBe('CANCELLED')
+  it('is cancelled once that was asked for, however its tasks ended', () => {
+    expect(workflowVerdict({ ...ends, cancelRequested: true })).toBe('CANCELLED')
+    expect(workflowVerdict({ ...ends, cancelRequested: true, failed: 1, untaken: 1 })).toBe('CANCELLED')
   })
 })

@@ -14,7 +14,7 @@ export const workflowStatuses = [
   {
     name: 'CANCELLED',
     open: false,
-    doc: 'Its cancellation was asked for, and at least one task was cancelled by that.',
+    doc: 'All tasks have ended, and its cancellation had been asked for before the last of them did.',
   },
 ] as const
 
@@ -43,7 +43,7 @@ export const workflowTransitions = {
   cancel: {
     from: ['RUNNING'],
     to: 'CANCELLED',
-    doc: 'The last open task ended after a cancellation that cancelled something.',
+    doc: 'The last open task ended, in whatever way, after a cancellation was asked for.',
   },
   retry: {
     from: ['FAILED', 'CANCELLED'],

@@ -186,7 +186,7 @@ const takingRules = triggerRules
   .map((rule) => `'${rule}'`)
   .join(', ')
 
-/** What the verdict on a workflow needs, asked only when something failed in it or it was to be cancelled. */
+/** What the verdict on a workflow needs, asked only when something failed in it. */
 export const verdictFacts: Statement = {
   name: 'workflow_verdict_facts',
   text: `
@@ -196,9 +196,6 @@ select i.id,
       select true from workflow_edges e cross join lateral (
         select c.id from workflow_nodes c
         where c.id = e.child and c.triggered_at is not null and c.trigger_rule in (${takingRules}) limit 1) c
-      where ${byKey('e.parent', 'n.id')} limit 1) is null) as untaken,
-  exists (select from workflow_nodes n cross join lateral (
-      select u.reason from outcomes u where u.id = n.id limit 1) u
-    where ${byKey('n.workflow_id', 'i.id')} and n.ended = 'cancelled' and u.reason = 'workflow_cancelled') as "wasCancelled"
+      where ${byKey('e.parent', 'n.id')} limit 1) is null) as untaken
 from unnest($1::uuid[]) as i (id)`,
 }

@@ -105,7 +105,6 @@ export interface OpenNode {
 export interface VerdictFacts {
   readonly id: Uuid
   readonly untaken: number
-  readonly wasCancelled: boolean
 }
 
 /** What ended in a workflow; `status` closes it. */

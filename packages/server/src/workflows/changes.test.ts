@@ -121,6 +121,18 @@ describe('cancelling', () => {
     await expectSound(node)
   })
 
+  test.each([
+    ['succeed', 'SUCCEEDED'],
+    ['fail', 'FAILED'],
+  ] as const)('what runs may still %s, and stands; the workflow is CANCELLED all the same', async (how, status) => {
+    const graph = await Graph.submit(node, { a: {} })
+    await graph.claim()
+    expect(await node.workflows.cancel(graph.id, null, api)).toMatchObject({ status: 'RUNNING', cancelRequested: true })
+    expect(await graph.say('a', words[how])).toMatchObject({ accepted: true, status })
+    expect(await graph.status()).toBe('CANCELLED')
+    await expectSound(node)
+  })
+
   test('one that has ended is refused; that of another tenant is not there', async () => {
     const graph = await Graph.submit(node, { a: {} })
     await expect(node.workflows.cancel(graph.id, 'other', api)).rejects.toMatchObject({ code: 'not_found' })
