@@ -11,6 +11,9 @@ import { bootstrap, main, root } from './bootstrap.mjs'
  */
 const pages = {
   'task-states.md': async () => (await import('@duly/domain')).renderTaskStates(),
+  'workflows.md': async () => (await import('@duly/domain')).renderWorkflows(),
+  'limits.md': async () => (await import('@duly/domain')).renderLimits(),
+  'bulk.md': async () => (await import('@duly/contract')).renderBulkReference(),
   'causes.md': async () => (await import('@duly/domain')).renderCauses(),
   'errors.md': async () => (await import('@duly/domain')).renderErrors(),
   'http.md': async () => (await import('@duly/contract')).renderHttpReference(),

@@ -32,7 +32,7 @@ export type DeadLetterBody = Static<typeof DeadLetter>
 export const DeadLetterList = list(DeadLetter)
 
 /** Which dead letters are meant; all that is given must fit. */
-const filters = {
+export const letterFilters = {
   queue: Type.Optional(name()),
   task_type: Type.Optional(name()),
   tenant_id: Type.Optional(name({ description: 'A key that is bound to a tenant sees its own anyway.' })),
@@ -40,10 +40,10 @@ const filters = {
   fingerprint: Type.Optional(Type.String(Fingerprint)),
 }
 
-export const DeadLetterListQuery = closed({ ...filters, ...PageQuery })
+export const DeadLetterListQuery = closed({ ...letterFilters, ...PageQuery })
 export type DeadLetterListQueryBody = Static<typeof DeadLetterListQuery>
 
-export const DeadLetterQuery = closed(filters)
+export const DeadLetterQuery = closed(letterFilters)
 export type DeadLetterQueryBody = Static<typeof DeadLetterQuery>
 
 export const DeadLetterGroup = closed({
@@ -69,9 +69,9 @@ export const DeadLetterSummary = closed({
 })
 
 export const DeadLetterSummaryQuery = closed({
-  queue: filters.queue,
-  task_type: filters.task_type,
-  tenant_id: filters.tenant_id,
+  queue: letterFilters.queue,
+  task_type: letterFilters.task_type,
+  tenant_id: letterFilters.tenant_id,
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'Groups at most; absent: 50.' })),
 })
 export type DeadLetterSummaryQueryBody = Static<typeof DeadLetterSummaryQuery>

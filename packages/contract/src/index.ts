@@ -1,4 +1,5 @@
 export * from './bulk.js'
+export { renderBulkReference } from './bulk-reference.js'
 export * from './cluster.js'
 export * from './common.js'
 export * from './components.js'

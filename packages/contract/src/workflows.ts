@@ -1,4 +1,11 @@
-import { failurePolicies, limits, triggerRules, workflowStatuses } from '@duly/domain'
+import {
+  failurePolicies,
+  failurePolicyDocs,
+  limits,
+  triggerRuleDocs,
+  triggerRules,
+  workflowStatuses,
+} from '@duly/domain'
 import Type, { type Static } from 'typebox'
 import {
   Count,
@@ -24,13 +31,11 @@ const { task_type, idempotency_key: _key, ...taskFields } = SubmitTask.propertie
 const NodeName = name({ description: 'Its name in the workflow, unique there.', examples: ['create-account'] })
 
 export const TriggerRuleEnum = Type.Enum([...triggerRules], {
-  description:
-    'Default all_succeeded: all dependencies SUCCEEDED; none_failed: all SUCCEEDED or were skipped; all_done: all have ended; one_succeeded: as soon as one SUCCEEDED; one_failed: as soon as one FAILED, is DEAD or was CANCELLED.',
+  description: `How the tasks that it depends on must have ended; judged as soon as that is certain. Default ${triggerRules.map((rule) => `${rule}: ${triggerRuleDocs[rule].runs}`).join('; ')}.`,
 })
 
 export const FailurePolicyEnum = Type.Enum([...failurePolicies], {
-  description:
-    'Default fail_dependents: the rest of the graph goes on; fail_fast: the first task that ends FAILED or DEAD cancels all that is open.',
+  description: `Default ${failurePolicies.map((policy) => `${policy}: ${failurePolicyDocs[policy]}`).join('; ')}.`,
 })
 
 export const WorkflowStatusEnum = Type.Enum(

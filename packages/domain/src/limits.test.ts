@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { gates } from './lane.js'
 import { isName, limits } from './limits.js'
+import { renderLimits } from './limits-page.js'
 
 describe('limits', () => {
   it('are the agreed ones', () => {
@@ -54,5 +56,23 @@ describe('isName', () => {
 
   it('keeps reserved gates apart from names', () => {
     for (const gate of [gates.suspect, gates.overflow]) expect(isName(gate)).toBe(false)
+  })
+})
+
+describe('docs/reference/limits.md', () => {
+  const page = readFileSync(new URL('../../../docs/reference/limits.md', import.meta.url), 'utf8')
+
+  it('equals what the limits render; `npm run generate` writes it anew', () => {
+    expect(page).toBe(renderLimits())
+  })
+
+  it('has a row for each limit, with its unit', () => {
+    const rows = page.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| What |'))
+    expect(rows).toHaveLength(Object.keys(limits).length)
+    expect(rows).toContain('| tasks of a workflow, added ones too | 10,000 |')
+    expect(rows).toContain('| checkpoint | 256 KiB |')
+    expect(rows).toContain('| time limit of an attempt, at least | 0.1 s |')
+    expect(rows).toContain('| time limit of an attempt, at most | 7 days |')
+    expect(rows).toContain('| latest instant | 9999-12-31T23:59:59.999Z |')
   })
 })

@@ -17,12 +17,14 @@ export {
   parentCounts,
   type TriggerRule,
   takesIn,
+  triggerRuleDocs,
   triggerRules,
 } from './trigger.js'
 export {
   type EndedNode,
   type FailurePolicy,
   failurePolicies,
+  failurePolicyDocs,
   untakenFailures,
   type WorkflowEnds,
   workflowVerdict,
@@ -36,3 +38,4 @@ export {
   workflowStatusGuard,
   workflowTransitions,
 } from './workflow-lifecycle.js'
+export { renderWorkflows } from './workflows-page.js'

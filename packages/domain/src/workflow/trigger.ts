@@ -3,6 +3,18 @@ export const triggerRules = ['all_succeeded', 'none_failed', 'all_done', 'one_su
 /** When a node of a workflow runs, told by how its parents ended. */
 export type TriggerRule = (typeof triggerRules)[number]
 
+/** Each rule in words: when a node runs, and what becomes of it as soon as it is certain that it will not. */
+export const triggerRuleDocs: Readonly<Record<TriggerRule, { readonly runs: string; readonly otherwise: string }>> = {
+  all_succeeded: {
+    runs: 'all SUCCEEDED',
+    otherwise: 'skipped if one was skipped, FAILED (dependency) if one failed; whichever ended first',
+  },
+  none_failed: { runs: 'all SUCCEEDED or were skipped', otherwise: 'FAILED (dependency)' },
+  all_done: { runs: 'all have ended, in whatever way', otherwise: '–' },
+  one_succeeded: { runs: 'one SUCCEEDED', otherwise: 'FAILED (dependency) when none can' },
+  one_failed: { runs: 'one FAILED, is DEAD or was CANCELLED, but not skipped', otherwise: 'skipped when none can' },
+}
+
 /**
  * How a node ended. `failed`: FAILED or DEAD; `skipped`: CANCELLED because its trigger rule had no need of it; `cancelled`: CANCELLED for
  * any other reason, by a person, the workflow, its expiry or a purge.
