@@ -10,7 +10,8 @@ const Fingerprint = {
 
 const errorPattern = Type.String({
   maxLength: errorPatternMaxChars,
-  description: 'The message without what varies: numbers, ids, instants, quoted texts and addresses are placeholders.',
+  description:
+    'The message without what varies: numbers, ids, durations, instants, quoted texts and addresses are placeholders, frames of stack traces are left out. HTTP statuses and codes of exits stay.',
 })
 
 export const DeadLetter = closed({

@@ -1,8 +1,19 @@
+import { withoutFrames } from './stack-frames.js'
+
 /** A pattern is at most this long: what makes two errors the same stands at their beginning. */
 export const errorPatternMaxChars = 300
 
-/** So much of a message is looked at, so that the work is bounded whatever a worker sends. */
+/** So much of a message, without frames of stack traces, is looked at, so that the work is bounded whatever a worker sends. */
 const lookedAtChars = 2_000
+/** … and so much with them. */
+const readChars = 16_384
+
+const hexGroup = '[0-9a-fA-F]{1,4}'
+const hexGroups = `(?:${hexGroup}(?::${hexGroup}){0,6})?`
+const ofCode = '(?:[ _-]?[Cc]ode)'
+const codeEnds = '(?![\\w-]|[.,]\\d)'
+const day = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}'
+const month = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}'
 
 /**
  * What can differ between two occurrences of one error, and what no longer can. Alternatives are tried in this order at each place;
@@ -11,52 +22,92 @@ const lookedAtChars = 2_000
 const varying = new RegExp(
   [
     // quoted; an apostrophe within a word opens nothing
-    /(?<text>"[^"]*"|`[^`]*`|(?<![\w>])'[^']*')/,
-    /(?<time>\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?)/,
+    /(?<text>"[^"]*"|`[^`]*`|(?<![\w>])'[^']*'|“[^”]*”|‘[^’]*’|«[^»]*»)/.source,
+    /(?<time>\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?)/.source,
+    // Mon, 30 Nov 2026 21:26:01 GMT; Mon Nov 30 2026 21:26:01 GMT+0000
+    `(?<date>(?<![\\w-])${day},? (?:\\d{1,2} ${month}|${month} \\d{1,2})(?:,? \\d{4})?(?: \\d\\d:\\d\\d(?::\\d\\d)?)?(?: GMT(?:[+-]\\d{4})?)?(?![\\w-]))`,
     // from where its letters begin: the rest of a longer run is none
-    /(?<email>(?<![\w.+>-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+)/,
-    // 1.5, 10.0.0.1, 1,000
-    /(?<number>\d{1,40}(?:[.,]\d{1,40}){0,8}(?![\w-]))/,
-    /(?<word>[\w-]+)/,
-  ]
-    .map(({ source }) => source)
-    .join('|'),
+    /(?<email>(?<![\w.+>-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+)/.source,
+    // of a URL
+    /(?<query>\?[\w.~%[\]-]{1,64}=[^\s"'`<>()]*)/.source,
+    // what an HTTP status or the code of an exit says is no detail
+    `(?<code>(?<=\\b(?:[Ss]tatus${ofCode}?|[Rr]esponse${ofCode}?|HTTP(?:/(?:\\d(?:\\.\\d)?|<n>))?)[ :=]{1,2})[1-5]\\d\\d${codeEnds}|(?<=\\b(?:[Ee]xit(?:ed)?(?: with)?(?:${ofCode}| status)|errno|signal)[ :=]{1,2})\\d{1,3}${codeEnds})`,
+    // IPv6, MAC
+    `(?<address>(?<![\\w:.])(?:(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}|(?:${hexGroup}:){7}${hexGroup}|(?=[a-fA-F:]*\\d)${hexGroups}::${hexGroups})(?![\\w:]))`,
+    // 30s, 1.5ms, 1h2m3s
+    /(?<duration>(?<![\w.-])(?:\d{1,20}(?:\.\d{1,20})?(?:ns|us|µs|μs|ms|secs?|s|mins?|m|hrs?|h|d)){1,8}(?![\w-]))/
+      .source,
+    // 1.5, -3, 10.0.0.1, 1,000, 1.5e-7; the letters of a unit (10.5MiB) are left
+    /(?<number>(?:(?<![\w<>.-])[+-])?\d{1,40}(?:[.,]\d{1,40}){0,8}(?:[eE][+-]?\d{1,3})?(?=[a-zA-Z]{0,3}(?![\w-])))/
+      .source,
+    /(?<word>[\w-]+)/.source,
+  ].join('|'),
   'g',
 )
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-const hex = /^(?:0x[0-9a-f]+|(?=[0-9]*[a-f])[0-9a-f]{8,})$/i
+/** 0x7ffe; a git hash from 6 digits on, if it has both kinds of them. */
+const hex = /^(?:0x[0-9a-f]+|(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{6,})$/i
+/** Digits here and there: `k3j9x2`. */
+const scrambled = /^(?=.{6})[a-z]*\d+[a-z]+\d+[a-z]+[a-z\d]*$|^(?=.{6})\d+[a-z]+\d+[a-z\d]*$/i
 /** From this length on, a part of a word with a digit before a letter is taken for an id (ULIDs, `cus_NffrFeUfNV2Hib`), not for a name. */
 const idMinChars = 16
 
 /**
- * What an error message says, without what it says it of: numbers, instants, ids, hexadecimal, quoted texts and e-mail addresses
- * become placeholders, so that occurrences of one error are equal. `Timed out after 30 s for user "ada"` gives
- * `Timed out after <n> s for user <text>`. A pattern is its own pattern. At most 300 UTF-16 units, in time linear in the message,
- * of which the first 2,000 units count.
+ * What an error message says, without what it says it of: numbers, decimal and hexadecimal, durations, instants, ids, quoted texts,
+ * addresses and the queries of URLs become placeholders, and frames of stack traces go, so that occurrences of one error are equal. What
+ * tells errors apart by number alone stays: HTTP statuses, codes of exits. `Timed out after 30 s for user "ada"` gives
+ * `Timed out after <n> s for user <text>`. A pattern is its own pattern. At most 300 UTF-16 units, in time linear in the message.
  */
 export function errorPattern(message: string): string {
-  const start = wholeChars(message, lookedAtChars).replace(/\s+/g, ' ').trim()
-  const pattern = start.replace(varying, (found, ...rest) => placeholder(found, rest.at(-1) as Groups))
-  return wholeChars(pattern, errorPatternMaxChars).trimEnd()
+  const text = withoutFrames(message.slice(0, readChars))
+  const start = wholeChars(text, lookedAtChars).replace(/\s+/g, ' ').trim()
+  return cut(start.replace(varying, (found, ...rest) => placeholder(found, rest.at(-1) as Groups)))
 }
 
-type Groups = Readonly<Record<'text' | 'time' | 'email' | 'number' | 'word', string | undefined>>
+/** A code that is cut in two would be another one. */
+function cut(pattern: string): string {
+  const start = wholeChars(pattern, errorPatternMaxChars)
+  return (start.length < pattern.length ? start.replace(/\d+$/, '') : start).trimEnd()
+}
 
-function placeholder(found: string, { text, time, email, number }: Groups): string {
-  if (text !== undefined) return '<text>'
-  if (time !== undefined) return '<time>'
-  if (email !== undefined) return '<email>'
-  if (number !== undefined) return '<n>'
-  return uuid.test(found) ? '<id>' : found.split('-').map(partPattern).join('-')
+const kinds = ['text', 'time', 'date', 'email', 'query', 'code', 'address', 'duration', 'number', 'word'] as const
+type Groups = Readonly<Record<(typeof kinds)[number], string | undefined>>
+
+function placeholder(found: string, groups: Groups): string {
+  switch (kinds.find((kind) => groups[kind] !== undefined)) {
+    case 'text':
+      return '<text>'
+    case 'time':
+    case 'date':
+      return '<time>'
+    case 'email':
+      return '<email>'
+    case 'query':
+      return '?<query>'
+    case 'code':
+      return found
+    case 'duration':
+      return '<duration>'
+    case 'address':
+    case 'number':
+      return '<n>'
+    default:
+      return uuid.test(found) ? '<id>' : found.split('-').map(partPattern).join('-')
+  }
 }
 
 /** A part of a word between hyphens: `task-01jr…` keeps its prefix. */
 function partPattern(part: string): string {
   if (!/\d/.test(part)) return part
-  if (hex.test(part)) return '<hex>'
-  const isId = part.length >= idMinChars && /\d[a-z]/i.test(part)
-  return isId ? '<id>' : part.replace(/\d+/g, '<n>')
+  const pieces = part.split('_')
+  const isId = part.length >= idMinChars && /\d[a-z]/i.test(part) && !pieces.some((piece) => hex.test(piece))
+  return isId ? '<id>' : pieces.map(piecePattern).join('_')
+}
+
+function piecePattern(piece: string): string {
+  if (hex.test(piece)) return '<n>'
+  return scrambled.test(piece) ? '<id>' : piece.replace(/\d+/g, '<n>')
 }
 
 /** The beginning of a text, not through a surrogate pair. */
