@@ -33,6 +33,8 @@ export interface FirerOptions {
 /** A definition that cannot be evaluated is looked at again after this: a node with newer time zone data may know better. */
 export const errorRetryMs = 300_000
 const maxTries = 4
+/** Earlier tasks that one transaction cancels (I10), of all its definitions. */
+const overlapBatch = 1_000
 
 /** Which definitions a transaction is about, locked. */
 interface Look {
@@ -151,17 +153,18 @@ export class Firer {
       errorRetryMs,
     )
     const taken = bounded(judged)
-    const won = await this.#record(client, taken)
-    const { cancelled, stopping } = await store.cancelOpen(client, cancelling(taken, won))
-    const rows = await this.#rowsOf(client, { taken, won, stopping })
+    const recorded = await this.#record(client, taken)
+    const { cancelled, stopping, left } = await store.cancelOpen(client, cancelling(taken, recorded), overlapBatch)
+    const { moving, won } = await this.#putOff(client, { taken, recorded, left: new Set(left) })
+    const rows = await this.#rowsOf(client, { taken: moving, won, stopping })
     tell.makes(rows)
     const placed = rows.length === 0 ? [] : await intake.insert(client, rows, store.slot)
     const moved = await store.move(
       client,
-      taken.map((each) => moveOf(each, won.get(each.due.id) ?? [])),
+      moving.map((each) => moveOf(each, won.get(each.due.id) ?? [])),
     )
-    if (moved !== taken.length)
-      throw new Error(`${taken.length - moved} of ${taken.length} locked definitions did not move`)
+    if (moved !== moving.length)
+      throw new Error(`${moving.length - moved} of ${moving.length} locked definitions did not move`)
     const firings = [...won.values()].flat()
     return {
       ...nothing,
@@ -171,8 +174,25 @@ export class Firer {
       cancelled,
       stopping,
       errors: unjudged,
-      latenessMs: latenessOf(taken, won),
+      latenessMs: latenessOf(moving, won),
     }
+  }
+
+  /**
+   * Definitions with more earlier tasks than one transaction cancels stay due, and fire when the last one is gone: what was recorded of
+   * them is taken back.
+   */
+  async #putOff(
+    client: Connection,
+    { taken, recorded, left }: { taken: readonly Judged[]; recorded: Making['won']; left: ReadonlySet<Uuid> },
+  ): Promise<{ readonly moving: readonly Judged[]; readonly won: Making['won'] }> {
+    if (left.size === 0) return { moving: taken, won: recorded }
+    await this.#options.store.unrecord(
+      client,
+      [...left].flatMap((id) => recorded.get(id) ?? []),
+    )
+    const moving = taken.filter(({ due }) => !left.has(due.id))
+    return { moving, won: new Map([...recorded].filter(([id]) => !left.has(id))) }
   }
 
   /** The firings that nobody judged before, by definition. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createDatabase } from '../../../../tests/support/database.js'
 import { StoreTime } from '../kit/store-time.js'
 import { expectSound } from '../testing/facts.js'
-import { openTestNode, type TestNode } from '../testing/test-node.js'
+import { newTask, openTestNode, type TestNode } from '../testing/test-node.js'
 import { type CronNode, definition, openCronNode } from './testing/cron-node.js'
 
 const hour = 3_600_000
@@ -94,6 +94,72 @@ describe('an earlier task that is unfinished', () => {
     await one.duty.runOnce()
     expect(await statuses()).toEqual([['PENDING', false]])
     expect(one.unblocked).toMatchObject([{ queue: 'overlap' }])
+  })
+})
+
+describe('more earlier tasks than one transaction cancels', () => {
+  const backlog = 2_300
+
+  /** A definition that has that many unfinished tasks, of which so many run. */
+  async function crowded(running: number) {
+    const queue = `crowd-${running}`
+    const { id } = await one.cron.create(definition({ overlap: 'cancel_running' }))
+    const tasks = await store.intake.submitBatch(Array.from({ length: backlog }, () => newTask({ queue })))
+    const ids = tasks.map((task) => task.id)
+    for (const table of ['tasks', 'open_tasks'])
+      await store.query(`update ${table} set cron_id = $1 where id = any ($2)`, [id, ids])
+    const worker = await store.worker({ queues: [queue], slots: 5_000 })
+    const claimed = running === 0 ? [] : await store.claim(worker, running, { queue })
+    return { id, ids, worker, claimed }
+  }
+
+  const counted = async (id: Uuid) =>
+    (
+      await store.query<{ open: number; marked: number; cancelled: number }>(
+        `select (select count(*)::integer from open_tasks where cron_id = $1) as open,
+          (select count(*)::integer from open_tasks where cron_id = $1 and cancel_requested_at is not null) as marked,
+          (select count(*)::integer from outcomes u join tasks t using (id) where t.cron_id = $1 and u.reason = 'overlap') as cancelled`,
+        [id],
+      )
+    )[0]
+
+  test('are cancelled part by part, and the definition fires when the last one is gone', async () => {
+    const { id } = await crowded(0)
+    const other = await one.cron.create(definition())
+    await time.move(hour)
+    await one.clock.sync()
+    await one.firer.fire()
+    expect(await counted(id)).toEqual({ open: backlog - 1_000, marked: 0, cancelled: 1_000 })
+    expect(await outcomesOf(id)).toEqual([])
+    // what else is due is not held up
+    expect(await outcomesOf(other.id)).toEqual(['fired'])
+    one.fired.length = 0
+    await one.drain()
+    expect(one.fired.map(({ cancelled }) => cancelled.length)).toEqual([1_000, 300, 0])
+    expect(await counted(id)).toEqual({ open: 1, marked: 0, cancelled: backlog })
+    expect(await openOf(id)).toMatchObject([{ status: 'PENDING' }])
+    expect(await outcomesOf(id)).toEqual(['fired'])
+    expect(await one.cron.get(id, null)).toMatchObject({ fired: 1, skipped: 0 })
+  })
+
+  test('are told to stop part by part where they run, and the new one waits for all of them', async () => {
+    const { id, claimed, worker } = await crowded(1_500)
+    expect(claimed).toHaveLength(1_500)
+    one.fired.length = 0
+    await pass(hour)
+    for (const { cancelled, stopping } of one.fired)
+      expect(cancelled.length + stopping.filter(({ isNew }) => isNew).length).toBeLessThanOrEqual(1_000)
+    expect(await counted(id)).toEqual({ open: 1_501, marked: 1_500, cancelled: backlog - 1_500 })
+    expect((await openOf(id)).filter(({ status }) => status === 'BLOCKED')).toHaveLength(1)
+    const told = one.fired.flatMap(({ stopping }) => stopping.flatMap((task) => (task.isNew ? task.id : [])))
+    expect(new Set(told)).toEqual(new Set(claimed.map((task) => task.id)))
+    const reports = claimed.map((task) => ({ id: task.id, lease: encodeLease(task), outcome: 'cancelled' as const }))
+    await store.reports.report(worker, reports.slice(1))
+    await one.duty.runOnce()
+    expect((await openOf(id)).map(({ status }) => status).sort()).toEqual(['BLOCKED', 'RUNNING'])
+    await store.reports.report(worker, reports.slice(0, 1))
+    await one.duty.runOnce()
+    expect((await openOf(id)).map(({ status }) => status)).toEqual(['PENDING'])
   })
 })
 

@@ -73,59 +73,16 @@ select i.id from unnest($1::uuid[]) as i (id)
 where (select true from open_tasks o where ${byKey('o.cron_id', 'i.id')} limit 1)`,
 }
 
-/** Holds the unfinished tasks of these definitions where they stand, so that what is cancelled next misses none. */
-export const lockOpen: Statement = {
-  name: 'lock_cron_open',
+/** Fire times that are not to be judged yet after all, in the transaction that recorded them. */
+export const unrecord: Statement = {
+  name: 'unrecord_firings',
   text: `
-with mine as materialized (
-  select o.id from unnest($1::uuid[]) as i (id)
-  cross join lateral (select o.id from open_tasks o where ${byKey('o.cron_id', 'i.id')} offset 0) o
-)
-select o.id from (select m.id from mine m order by m.id) m
-cross join lateral (select o.id from open_tasks o where ${byKey('o.id', 'm.id')} for update) o`,
-}
-
-export const cancelWaiting: Statement = {
-  name: 'cancel_cron_waiting',
-  text: `
-with gone as materialized (
-  delete from open_tasks o where o.cron_id = any ($1::uuid[]) and ${statusGuard('cancel', 'o.status')} returning o.*
-),
-outcome as (
-  insert into outcomes (id, status, completed_at, attempt, failures, crashes, undelivered, snoozes, releases, run, reason)
-  select id, 'CANCELLED', now(), attempt, failures, crashes, undelivered, snoozes, releases, run, 'overlap' from gone
-),
-event as (
-  insert into task_events (task_id, at, transition, from_status, to_status, actor, reason)
-  select id, now(), 'cancel', status, 'CANCELLED', 'cron', 'overlap' from gone
-),
-counted as (
-  insert into counters (queue, priority, tenant, gate, slot, depth)
-  select queue, priority, tenant, gate, $2::integer, -count(*) from gone where status = 'PENDING'
-  group by 1, 2, 3, 4 order by 1, 2, 3, 4
-  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
-)
-select id, tenant, queue, task_type as "taskType" from gone`,
-}
-
-/** Marks what runs, and names all that is marked, by now or before: its end is waited for. */
-export const requestCancel: Statement = {
-  name: 'request_cron_cancel',
-  text: `
-with running as materialized (
-  select o.id, o.cron_id, o.session, o.attempt, o.cancel_requested_at is null as "isNew" from open_tasks o
-  where o.cron_id = any ($1::uuid[]) and ${statusGuard('request_cancel', 'o.status')}
-),
-marked as (
-  update open_tasks o set cancel_requested_at = now(), cancel_reason = 'overlap',
-    wake_at = least(o.wake_at, now() + $2::bigint * interval '1 millisecond')
-  from running r where ${byKey('o.id', 'r.id')} and r."isNew"
-),
-event as (
-  insert into task_events (task_id, at, transition, from_status, to_status, attempt, actor, reason)
-  select r.id, now(), 'request_cancel', 'RUNNING', 'RUNNING', r.attempt, 'cron', 'overlap' from running r where r."isNew"
-)
-select r.id, r.cron_id as "cronId", r.session, r."isNew" from running r`,
+delete from cron_firings f
+using (${unnested([
+    ['cron_id', 'uuid'],
+    ['fire_time', 'timestamptz'],
+  ])}) i
+where ${byKey('f.cron_id', 'i.cron_id')} and f.fire_time = i.fire_time`,
 }
 
 /** The second guard of I6: of a fire time that was judged before, nothing comes back, and no task is made. */

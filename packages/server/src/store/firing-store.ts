@@ -3,6 +3,7 @@ import type { EndedTask } from '../model.js'
 import { checkedPayload, type TemplateColumns } from './cron-template.js'
 import type { Connection, Database, Row, Statement } from './database.js'
 import * as sql from './firing-sql.js'
+import * as overlap from './overlap-sql.js'
 import { instantArray, int4Array, textArray, uuidArray } from './params.js'
 import type { Promoted } from './timer-store.js'
 
@@ -66,6 +67,14 @@ export interface StoppingTask {
   readonly cronId: Uuid
   readonly session: Uuid
   readonly isNew: boolean
+}
+
+/** What a firing did to the earlier tasks of its definitions. */
+export interface Cancelled {
+  readonly cancelled: readonly EndedTask[]
+  readonly stopping: readonly StoppingTask[]
+  /** Definitions of which more are left than one transaction takes. */
+  readonly left: readonly Uuid[]
 }
 
 export interface CronLook {
@@ -163,18 +172,39 @@ export class FiringStore {
     return found.map(({ cronId, fireAtMs }) => ({ cronId, fireAtMs: Math.round(fireAtMs) }))
   }
 
-  /** Cancels what is unfinished of these definitions: what waits at once; what runs is told, and its end waited for. */
-  async cancelOpen(
-    client: Connection,
-    ids: readonly Uuid[],
-  ): Promise<{ readonly cancelled: readonly EndedTask[]; readonly stopping: readonly StoppingTask[] }> {
-    if (ids.length === 0) return { cancelled: [], stopping: [] }
+  /** They are not judged yet after all: in the transaction that recorded them. */
+  async unrecord(client: Connection, firings: readonly NewFiring[]): Promise<void> {
+    if (firings.length === 0) return
+    const crons = uuidArray(firings.map((firing) => firing.cronId))
+    await rows(client, sql.unrecord, [crons, instantArray(firings.map((firing) => firing.fireAtMs))])
+  }
+
+  /** Cancels up to `limit` unfinished tasks of these definitions: what waits at once; what runs is told, and its end waited for. */
+  async cancelOpen(client: Connection, ids: readonly Uuid[], limit: number): Promise<Cancelled> {
+    if (ids.length === 0) return nothing
     const crons = uuidArray(ids)
-    const open = await rows(client, sql.lockOpen, [crons])
-    if (open.length === 0) return { cancelled: [], stopping: [] }
-    const cancelled = await rows<EndedTask>(client, sql.cancelWaiting, [crons, this.#slot])
-    const stopping = await rows<StoppingTask>(client, sql.requestCancel, [crons, this.#graceMs])
-    return { cancelled, stopping }
+    const locked = await rows<{ found: number; id: Uuid | null }>(client, overlap.lockOpen, [crons, limit])
+    const open = locked.flatMap(({ id }) => id ?? [])
+    const { cancelled, marked } = open.length === 0 ? nobody : await this.#stop(client, uuidArray(open))
+    const isFull = locked[0]?.found === limit
+    const left = isFull ? await rows<{ id: Uuid }>(client, overlap.uncancelled, [crons]) : []
+    const running = await rows<Running>(client, overlap.stopping, [crons, limit])
+    const isNew = new Set(marked.map(({ id }) => id))
+    const before = running.filter(({ id }) => !isNew.has(id))
+    return {
+      cancelled,
+      stopping: [
+        ...marked.map((task) => ({ ...task, isNew: true })),
+        ...before.map((task) => ({ ...task, isNew: false })),
+      ],
+      left: left.map(({ id }) => id),
+    }
+  }
+
+  async #stop(client: Connection, ids: Buffer) {
+    const cancelled = await rows<EndedTask>(client, overlap.cancelWaiting, [ids, this.#slot])
+    const marked = await rows<Running>(client, overlap.requestCancel, [ids, this.#graceMs])
+    return { cancelled, marked }
   }
 
   /** How many of them moved: all, since they are locked. */
@@ -197,6 +227,11 @@ export class FiringStore {
     await rows(client, sql.triggered, [id, taskId])
   }
 }
+
+type Running = Omit<StoppingTask, 'isNew'>
+
+const nobody = { cancelled: [] as EndedTask[], marked: [] as Running[] }
+const nothing: Cancelled = { cancelled: [], stopping: [], left: [] }
 
 async function rows<R extends object = Row>(
   client: Connection,
