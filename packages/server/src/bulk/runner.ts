@@ -95,19 +95,44 @@ export class BulkRunner {
   }
 
   async #part(held: HeldBulk, part: readonly Found[], stretch: Stretch): Promise<void> {
-    const { store, singles, listener } = this.#options
+    const { store, singles } = this.#options
     const [first] = part
+    if (first === undefined) return
+    if (!isSingle(first, held)) return this.#plain(held, part, stretch)
+    const step = await singles.act(held, first.id)
+    await store.advance(held, { ...step, matched: 1, place: stretch.behind(first) }, leaseMs)
+  }
+
+  /** One whose row the store refuses spoils its batch: halves are tried until it stands alone, and has failed alone. */
+  async #plain(held: HeldBulk, part: readonly Found[], stretch: Stretch): Promise<void> {
+    const { store, listener } = this.#options
     const last = part.at(-1)
-    if (first === undefined || last === undefined) return
+    if (last === undefined) return
     const place = stretch.behind(last)
-    if (isSingle(first, held)) {
-      const step = await singles.act(held, first.id)
-      return store.advance(held, { ...step, matched: 1, place }, leaseMs)
-    }
     const ids = part.map(({ id }) => id)
-    const reason = encodeId('bulk', held.id)
-    const effects = await again(() => store.apply(held, ids, { place, reason, leaseMs }))
-    tellEffects(listener, effects)
+    try {
+      const reason = encodeId('bulk', held.id)
+      tellEffects(listener, await again(() => store.apply(held, ids, { place, reason, leaseMs })))
+    } catch (error) {
+      if (faultKind(error) !== 'data') throw error
+      if (part.length === 1) return this.#refused(held, { task: last, place, error })
+      const middle = part.length >> 1
+      for (const half of [part.slice(0, middle), part.slice(middle)]) await this.#plain(held, half, stretch)
+    }
+  }
+
+  async #refused(
+    held: HeldBulk,
+    { task, place, error }: { readonly task: Found; readonly place: string; readonly error: unknown },
+  ): Promise<void> {
+    const id = encodeId('task', task.id)
+    this.#options.log.error(
+      { bulk: encodeId('bulk', held.id), task: id, err: error },
+      'the store refuses to change a task',
+    )
+    const text = `The database refuses to change ${id}; the log of the node says why.`
+    const step = { place, matched: 1, done: 0, skipped: 0, failed: 1, error: text }
+    await this.#options.store.advance(held, step, leaseMs)
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Uuid } from '@duly/domain'
+import { encodeId, type Uuid } from '@duly/domain'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { expectSound, statusOf, trailOf } from '../testing/facts.js'
 import { claimLife, passDue, say, startLife, words } from '../testing/lives.js'
@@ -83,6 +83,21 @@ describe('an operation is worked at', () => {
     await bench.finish(record)
     expect(await waiting).toMatchObject({ status: 'SUCCEEDED', done: 4 })
     await expect(bench.bulk.cancel(record.id, null, tester)).rejects.toMatchObject({ code: 'wrong_state' })
+  })
+
+  test('past a task whose row the store refuses, which fails alone', async () => {
+    const ids = (await submitMany(12)).sort()
+    const refused = ids[7] as Uuid
+    await node.query(`alter table task_events add constraint refused check (task_id <> '${refused}') not valid`)
+    try {
+      const record = await new BulkBench(node, { batch: 6 }).run('cancel', {})
+      expect(countsOf(record)).toEqual({ status: 'SUCCEEDED', matched: 12, done: 11, skipped: 0, failed: 1 })
+      expect(record.error).toContain(encodeId('task', refused))
+    } finally {
+      await node.query('alter table task_events drop constraint refused')
+    }
+    expect(await node.query('select id from open_tasks')).toEqual([{ id: refused }])
+    await expectSound(node, /open or finished|counters|many tasks/)
   })
 
   test('so many at once, of each tenant', async () => {
