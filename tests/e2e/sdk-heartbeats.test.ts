@@ -3,13 +3,16 @@ import { Duly, Worker } from '@duly/sdk'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { openStore, startHttpNode, until } from '../../packages/server/src/dispatch/testing/http-node.js'
 import { cleanUpLater } from '../support/clean-up.js'
+import { startHttpProxy } from '../support/http-proxy.js'
 
 let duly: Duly
+let url: string
 
 beforeAll(async () => {
   const store = await openStore()
   const node = await startHttpNode(store.url)
-  duly = new Duly({ url: node.url })
+  url = node.url
+  duly = new Duly({ url })
   cleanUpLater(async () => duly.close())
 })
 
@@ -74,6 +77,33 @@ describe('what a handler writes', () => {
     expect(seen.filter((message) => message.startsWith('step')).length).toBeGreaterThanOrEqual(999)
     expect(seen.at(-1)).toMatch(/ lines are missing here: more were written than could be sent$/)
     expect((await handle.explain()).causes[0]).toMatchObject({ code: 'succeeded', attempt: 1 })
+  })
+
+  it('arrives once, whatever answers get lost', async () => {
+    const proxy = await startHttpProxy(() => url)
+    let beats = 0
+    proxy.cutWhen(({ path }) => path.endsWith('/heartbeat') && beats++ % 3 < 2)
+    const client = new Duly({ url: proxy.url })
+    cleanUpLater(async () => client.close())
+    const texts = Array.from({ length: 40 }, (_, n) => `step ${n}`)
+    const worker = new Worker(client, { queues: ['cut'], slots: 1 }).handle('cut', async (_, ctx) => {
+      for (const text of texts) {
+        ctx.log('info', text)
+        await delay(25)
+      }
+    })
+    await worker.start()
+    cleanUpLater(async () => void (await worker.stop({ graceMs: 1_000 })))
+    const handle = await duly.submit('cut', null, { queue: 'cut' })
+    await handle.result()
+    const read = async () => {
+      const seen: string[] = []
+      for await (const { message } of handle.logs()) seen.push(message)
+      return seen
+    }
+    await until('the last line', async () => (await read()).includes(texts.at(-1) ?? ''))
+    expect(await read()).toEqual(texts)
+    expect(proxy.cuts.length).toBeGreaterThan(2)
   })
 
   it('arrives though its report was faster', async () => {

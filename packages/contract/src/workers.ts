@@ -230,6 +230,14 @@ export const Heartbeat = closed({
       },
     ),
   ),
+  logs_after: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description:
+        'How many lines of this session were taken before these, as its worker knows. Of lines that it sends again, since an answer got lost, those that were taken all the same are passed over.',
+    }),
+  ),
   lag_ms: Type.Optional(nullable<number>('number', { minimum: 0, description: "Lag of the worker's event loop." })),
   rss_bytes: Type.Optional(nullable<number>('number', { minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
 })

@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, expect, it } from 'vitest'
-import { problem } from '../testing/scripted-server.js'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { problem, type Reply } from '../testing/scripted-server.js'
 import { gate, WorkerBench } from '../testing/worker-bench.js'
 import type { TaskContext } from './task-context.js'
 
@@ -87,6 +87,46 @@ it('sends log lines apart, and no more once the server refuses them', async () =
   await bench.broker.server.until(() => pushed('progress').length > 1)
   expect(pushed('logs')).toHaveLength(1)
   release.open()
+})
+
+describe('log lines that are sent again', () => {
+  /** Writes one line, then another when the first one's beat was answered so. */
+  async function logTwice(first: Reply): Promise<readonly (readonly [unknown, string[]])[]> {
+    let isFirst = true
+    bench.broker.intercept = ({ body }) => {
+      if (body.logs === undefined || !isFirst) return undefined
+      isFirst = false
+      return first
+    }
+    await run(async (context) => {
+      context.log('info', 'first')
+      await bench.broker.server.until(() => pushed('logs').length > 0)
+      context.log('info', 'second')
+    })
+    await bench.broker.server.until(() => pushed('logs').some(({ message }) => message === 'second'))
+    return bench.broker.server
+      .callsTo('/heartbeat')
+      .filter(({ body }) => body.logs !== undefined)
+      .map(({ body }) => [body.logs_after, (body.logs as { message: string }[]).map(({ message }) => message)])
+  }
+
+  it('have the numbers that they had', async () => {
+    const beats = await logTwice({ cut: true })
+    expect(beats[0]).toEqual([0, ['first']])
+    expect(beats[1]).toEqual([0, expect.arrayContaining(['first'])])
+    // in whichever beats they went
+    const [, last] = beats.slice(1).flatMap(([after, texts]) => texts.map((text, n) => [Number(after) + n, text]))
+    expect(last).toEqual([1, 'second'])
+  })
+
+  it('go without them to a server that does not know what that is', async () => {
+    const refusal = problem(400, 'invalid_request')
+    const errors = [{ path: 'logs_after', message: 'is not a known field' }]
+    const beats = await logTwice({ ...refusal, body: { ...(refusal.body as object), errors } })
+    expect(beats[0]).toEqual([0, ['first']])
+    expect(beats.slice(1).every(([after]) => after === undefined)).toBe(true)
+    expect(beats.slice(1).flatMap(([, texts]) => texts)).toEqual(['first', 'second'])
+  })
 })
 
 it('submits children in the same trace and tenant', async () => {

@@ -40,6 +40,8 @@ export class HeartbeatPusher {
   readonly #logs = new LogBuffer()
   /** Until the server refuses them. */
   #takesLogs = true
+  /** Lines that the server is known to have; null: it is older, and takes lines without their count. */
+  #taken: number | null = 0
   #pushing: Promise<void> | null = null
   #gathering: NodeJS.Timeout | null = null
 
@@ -152,14 +154,24 @@ export class HeartbeatPusher {
     return true
   }
 
-  /** Sends log lines, in a beat of their own: a server that takes none must not refuse a checkpoint along with them. */
+  /**
+   * Sends log lines, in a beat of their own: a server that takes none must not refuse a checkpoint along with them. What is sent again,
+   * since no answer came, stands first and has the same numbers: the server knows which of it it has.
+   */
   async #pushLogs(): Promise<boolean> {
     if (this.#logs.size === 0) return true
     const logs = this.#logs.take()
-    const error = await this.#beat({ logs }, { isOptional: true })
-    if (error !== null && isRefusal(error)) this.#takesLogs = false
-    else if (error !== null) this.#logs.putBack(logs)
-    return error === null || isRefusal(error)
+    const news = this.#taken === null ? { logs } : { logs, logs_after: this.#taken }
+    const error = await this.#beat(news, { isOptional: true })
+    if (error === null) {
+      if (this.#taken !== null) this.#taken += logs.length
+      return true
+    }
+    const knowsNoCount = isRefusal(error) && error.errors.some(({ path }) => path === 'logs_after')
+    if (isRefusal(error) && !knowsNoCount) this.#takesLogs = false
+    else this.#logs.putBack(logs)
+    if (knowsNoCount) this.#taken = null
+    return isRefusal(error)
   }
 
   /** One heartbeat; the error, or null when the server took it. That it refuses an optional one is no trouble. */

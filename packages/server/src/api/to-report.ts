@@ -71,9 +71,10 @@ export function toHeartbeat(body: HeartbeatBody, captures: Captures): HeartbeatR
       lease,
       value: captures.text('checkpoints[*].value', item) ?? 'null',
     })),
-    logs: (body.logs ?? []).map(({ lease, task_id: task, at, level, message }) => ({
+    logs: (body.logs ?? []).map(({ lease, task_id: task, at, level, message }, index) => ({
       lease,
       id: task === undefined ? null : decodeId('task', task),
+      number: body.logs_after === undefined ? null : body.logs_after + index + 1,
       atMs: parseInstant(at) ?? 0,
       level,
       message: cutBytes(cleanText(message), limits.errorMessageMaxBytes),

@@ -5,7 +5,7 @@ import type { HeldLease } from '../store/session-store.js'
 
 /**
  * Stores what handlers wrote since the last heartbeat: progress and checkpoints of leases that are still held, and log lines, also of
- * leases that were reported a moment ago. Answers the tasks whose logs have grown.
+ * leases that were reported a moment ago; each once, however often its worker sends it. Answers the tasks whose logs have grown.
  */
 export async function storeHandlerWrites(
   store: ProgressStore,

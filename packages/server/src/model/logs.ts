@@ -2,7 +2,7 @@ import type { ProgressFacts } from '@duly/domain'
 import type { LogLine } from './workers.js'
 
 /** A line of a task's log as it is kept. */
-export interface StoredLine extends Omit<LogLine, 'lease' | 'id'> {
+export interface StoredLine extends Omit<LogLine, 'lease' | 'id' | 'number'> {
   /** From 1, over all attempts and runs. */
   readonly line: number
   readonly attempt: number

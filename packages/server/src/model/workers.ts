@@ -132,6 +132,8 @@ export interface LogLine {
   readonly lease: string
   /** The task, where the worker names it: a lease that it has reported leads to none any more. */
   readonly id: Uuid | null
+  /** Its number among the lines of its session, from 1; null: its worker counts none. */
+  readonly number: number | null
   readonly atMs: number
   readonly level: 'debug' | 'info' | 'warn' | 'error'
   readonly message: string

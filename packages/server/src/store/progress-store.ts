@@ -15,6 +15,8 @@ export interface ProgressWrite {
 /** A line that an attempt logged; the lease need not be held any more. */
 export interface LogWrite {
   readonly lease: Pick<HeldLease, 'id' | 'attempt' | 'token'>
+  /** Its number among the lines of its session, from 1; null: its worker counts none. */
+  readonly number: number | null
   readonly atMs: number
   readonly level: string
   readonly message: string
@@ -82,6 +84,18 @@ left join (select task_id, count(*)::integer as lines, sum(bytes)::integer as by
   on w.task_id = l.id`,
 }
 
+/**
+ * Lines of a session up to number $2 are taken now. Answers up to which they were: an answer that got lost, or came too late, makes a
+ * worker send lines again. The row is held to the end of the transaction, so that the two are one after the other.
+ */
+const takeLines: Statement = {
+  name: 'take_lines',
+  text: `
+insert into session_logs as s (session, taken, taken_before) values ($1, $2, 0)
+on conflict (session) do update set taken = greatest(s.taken, excluded.taken), taken_before = s.taken
+returning s.taken_before::float8 as "takenBefore"`,
+}
+
 const countLogs: Statement = {
   name: 'count_logs',
   text: `
@@ -109,17 +123,15 @@ export class ProgressStore {
     ])
   }
 
-  /** Lines beyond the bound of a task's log are left out, and counted. Answers the tasks whose logs have grown. */
+  /**
+   * Lines that were taken before are passed over; those beyond the bound of a task's log are left out, and counted. Answers the tasks
+   * whose logs have grown.
+   */
   async writeLogs(session: Uuid, lines: readonly LogWrite[]): Promise<Uuid[]> {
-    const values = [
-      session,
-      ...fences(lines),
-      instantArray(lines.map((line) => line.atMs)),
-      textArray(lines.map((line) => line.level)),
-      textArray(lines.map((line) => line.message)),
-    ]
     const write = async (client: Connection): Promise<Uuid[]> => {
-      const { rows } = await client.query<WrittenLog>({ ...writeLogs, values })
+      const fresh = await freshLines(client, session, lines)
+      if (fresh.length === 0) return []
+      const { rows } = await client.query<WrittenLog>({ ...writeLogs, values: lineValues(session, fresh) })
       if (rows.length === 0) return []
       const counts = (['lines', 'bytes', 'dropped'] as const).map((name) => int4Array(rows.map((row) => row[name])))
       await client.query({ ...countLogs, values: [uuidArray(rows.map((row) => row.id)), ...counts] })
@@ -130,6 +142,22 @@ export class ProgressStore {
     })
   }
 }
+
+async function freshLines(client: Connection, session: Uuid, lines: readonly LogWrite[]): Promise<readonly LogWrite[]> {
+  const highest = Math.max(0, ...lines.map(({ number }) => number ?? 0))
+  if (highest === 0) return lines
+  const { rows } = await client.query<{ takenBefore: number }>({ ...takeLines, values: [session, highest] })
+  const takenBefore = rows[0]?.takenBefore ?? 0
+  return lines.filter(({ number }) => number === null || number > takenBefore)
+}
+
+const lineValues = (session: Uuid, lines: readonly LogWrite[]): unknown[] => [
+  session,
+  ...fences(lines),
+  instantArray(lines.map((line) => line.atMs)),
+  textArray(lines.map((line) => line.level)),
+  textArray(lines.map((line) => line.message)),
+]
 
 interface WrittenLog {
   readonly id: Uuid

@@ -51,11 +51,12 @@ async function log(
   worker: { readonly id: string },
   grant: WireGrant,
   lines: readonly Line[],
-  { node = one, isNamed = true } = {},
+  { node = one, isNamed = true, after }: { node?: HttpNode; isNamed?: boolean; after?: number } = {},
 ): Promise<void> {
   const more = isNamed ? { task_id: grant.task_id } : {}
   const logs = lines.map(({ level = 'info', message }) => ({ lease: grant.lease, ...more, at, level, message }))
-  const answer = await node.api.call('POST', `/workers/${worker.id}/heartbeat`, { leases: [grant.lease], logs })
+  const beat = { leases: [grant.lease], logs, logs_after: after }
+  const answer = await node.api.call('POST', `/workers/${worker.id}/heartbeat`, beat)
   expect(answer.status).toBe(200)
 }
 
@@ -165,6 +166,58 @@ describe('the log of a task', () => {
   it('does not exist for another tenant', async () => {
     const unknown = 'task-01m8m8g63ye0v964cp0nfyyggj'
     expect(await one.api.call('GET', `/tasks/${unknown}/logs?wait_seconds=5`)).toMatchObject({ status: 404 })
+  })
+})
+
+describe('lines that a worker sends again, since an answer got lost', () => {
+  const lines = (...messages: string[]) => messages.map((message) => ({ message }))
+
+  it('are kept once, in their order, over any node', async () => {
+    const { worker, id, grant } = await running()
+    await log(worker, grant, lines('a', 'b'), { after: 0 })
+    await log(worker, grant, lines('a', 'b', 'c'), { after: 0, node: two })
+    await log(worker, grant, lines('a', 'b', 'c'), { after: 0 })
+    await log(worker, grant, lines('a', 'd'), { after: 3 })
+    expect(texts(await read(id))).toEqual(['a', 'b', 'c', 'a', 'd'])
+  })
+
+  it('are kept once when the first call is still under way, or comes last', async () => {
+    const { worker, id, grant } = await running()
+    const calls = ['a', 'ab', 'abc', 'ab', 'a'].map((sent, n) =>
+      log(worker, grant, lines(...sent), { after: 0, node: n % 2 ? one : two }),
+    )
+    await Promise.all(calls)
+    expect(texts(await read(id))).toEqual(['a', 'b', 'c'])
+  })
+
+  it('are counted by session, whatever others count', async () => {
+    const { worker, id, grant, queue } = await running()
+    await log(worker, grant, lines('a', 'b', 'c'), { after: 0 })
+    await worker.report([grant], { outcome: 'released' })
+    const again = await one.api.worker({ queues: [queue] })
+    const [next] = await again.poll(1, { wait: 5 })
+    await log(again, next as WireGrant, lines('d'), { after: 0 })
+    await log(again, next as WireGrant, lines('e'), { after: 1 })
+    expect(texts(await read(id))).toEqual(['a', 'b', 'c', 'd', 'e'])
+  })
+
+  it('are kept twice of a worker that counts none, as before', async () => {
+    const { worker, id, grant } = await running()
+    await log(worker, grant, lines('a'))
+    await log(worker, grant, lines('a'))
+    expect(texts(await read(id))).toEqual(['a', 'a'])
+  })
+
+  it('leave nothing that counts as taken where nothing was written', async () => {
+    const { worker, id, grant } = await running()
+    // the write fails in the middle
+    await sql('alter table task_logs add constraint refused check (message <> $$x$$) not valid')
+    const logs = lines('x').map((line) => ({ ...line, lease: grant.lease, at, level: 'info' }))
+    const beat = { leases: [grant.lease], logs, logs_after: 0 }
+    expect((await one.api.call('POST', `/workers/${worker.id}/heartbeat`, beat)).status).toBeGreaterThanOrEqual(500)
+    await sql('alter table task_logs drop constraint refused')
+    await log(worker, grant, lines('x'), { after: 0 })
+    expect(texts(await read(id))).toEqual(['x'])
   })
 })
 

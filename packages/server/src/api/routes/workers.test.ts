@@ -193,7 +193,7 @@ it('exchanges reports for tasks', async () => {
 describe('heartbeat', () => {
   it('passes on what the worker says and answers what it must do', async () => {
     const body = `{"received":18,"leases":["1-a"],"progress":[{"lease":"1-a","percent":40,"note":"ha\\u0000lf"}],
-      "checkpoints":[{"lease":"1-a","value":{ "at":1e21 }}],"lag_ms":3,"rss_bytes":91000000,
+      "checkpoints":[{"lease":"1-a","value":{ "at":1e21 }}],"lag_ms":3,"rss_bytes":91000000,"logs_after":7,
       "logs":[{"lease":"1-a","at":"2026-11-29T10:00:00+01:00","level":"warn","message":"al\\u0000most"},
         {"lease":"1-a","task_id":"task-01m8m8g63ye0v964cp0nfyyggj","at":"2026-11-29T10:00:00Z","level":"info","message":""}]}`
     const answer = await api.post(`${worker}/heartbeat`, body)
@@ -209,9 +209,16 @@ describe('heartbeat', () => {
         progress: [{ lease: '1-a', percent: 40, note: 'ha\ufffdlf' }],
         checkpoints: [{ lease: '1-a', value: '{ "at":1e21 }' }],
         logs: [
-          { lease: '1-a', id: null, atMs: Date.UTC(2026, 10, 29, 9), level: 'warn', message: 'al\ufffdmost' },
           {
-            ...{ lease: '1-a', id: decodeId('task', 'task-01m8m8g63ye0v964cp0nfyyggj') },
+            lease: '1-a',
+            id: null,
+            number: 8,
+            atMs: Date.UTC(2026, 10, 29, 9),
+            level: 'warn',
+            message: 'al\ufffdmost',
+          },
+          {
+            ...{ lease: '1-a', id: decodeId('task', 'task-01m8m8g63ye0v964cp0nfyyggj'), number: 9 },
             ...{ atMs: Date.UTC(2026, 10, 29, 10), level: 'info', message: '' },
           },
         ],

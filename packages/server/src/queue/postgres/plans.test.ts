@@ -173,7 +173,7 @@ async function prepareAll({ stores, database, sql }: StoreBench, session: Uuid):
     { lease: { ...fence, grant: 1, cancelReason: null }, percent: 1, note: null, checkpoint: null },
   ])
   await prepareCron(stores, database, id)
-  await stores.progress.writeLogs(session, [{ lease: fence, atMs: 0, level: 'info', message: 'x' }])
+  await stores.progress.writeLogs(session, [{ lease: fence, number: 1, atMs: 0, level: 'info', message: 'x' }])
   await stores.watch.mark()
   await stores.watch.endDead()
   await stores.watch.deadHolders()
@@ -206,10 +206,11 @@ async function prepareCron({ firings }: Stores, database: Database, task: Uuid):
     await firings.lockOne(client, id, null)
     await firings.payloads(client, [id])
     await firings.busy(client, [id])
-    await firings.record(client, [
-      { cronId: id, fireAtMs: 0, tenant: 'acme', outcome: 'skipped_overlap', taskId: null },
-    ])
-    await firings.cancelOpen(client, [id])
+    const firing = { cronId: id, fireAtMs: 0, tenant: 'acme', outcome: 'skipped_overlap', taskId: null } as const
+    await firings.record(client, [firing])
+    await firings.unrecord(client, [firing])
+    // as many as there are: it looks whether there are more
+    await firings.cancelOpen(client, [id], 1)
     await firings.move(client, [{ id, fromMs: 0, nextMs: 1, wakeAtMs: 1, fired: 0, skipped: 0, last: null }])
     await firings.triggered(client, id, task)
     await client.query('rollback')

@@ -109,7 +109,7 @@ select (select count(*)::integer from gone) as removed,
     then (select json_build_array(f.fired_at::text, f.cron_id, f.fire_time::text) from final f) end as next`,
 }
 
-/** Sessions that ended a day ago and hold nothing. Their grants go with them. */
+/** Sessions that ended a day ago and hold nothing. Their grants and counts of lines go with them. */
 const sweepSessions = {
   name: 'retention_sweep_sessions',
   text: `
@@ -120,6 +120,7 @@ with past as (
   limit $1 for update skip locked
 ),
 grants as (delete from session_grants n using past p where n.session = p.id),
+lines as (delete from session_logs n using past p where n.session = p.id),
 gone as (delete from worker_sessions s using past p where s.id = p.id returning 1)
 select count(*)::integer as removed from gone`,
 }
