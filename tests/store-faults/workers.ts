@@ -70,16 +70,14 @@ export class FaultWorker {
     const held = [...this.#held.values()]
     const progress = held.slice(0, 2).map(({ text }) => ({ lease: text, percent: 50, note: 'half' }))
     const checkpoints = held.slice(0, 1).map(({ text }) => ({ lease: text, value: '{"at":1}' }))
-    const logs = held
-      .slice(0, 1)
-      .map(({ text }) => ({
-        lease: text,
-        id: null,
-        number: null,
-        atMs: Date.now(),
-        level: 'info' as const,
-        message: 'goes on',
-      }))
+    const logs = held.slice(0, 1).map(({ text }) => ({
+      lease: text,
+      id: null,
+      number: null,
+      atMs: Date.now(),
+      level: 'info' as const,
+      message: 'goes on',
+    }))
     const request = {
       ...{ received: this.#received, leases: held.map(({ text }) => text), waitMs, progress, checkpoints, logs },
       ...{ lagMs: 1, rssBytes: 1 },
