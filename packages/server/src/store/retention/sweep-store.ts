@@ -212,17 +212,26 @@ gone as (delete from bulk_operations b using past p where b.id = p.id returning 
 select count(*)::integer as removed from gone`,
 }
 
-/** Results whose time to live has passed. The record stays. */
+/**
+ * Results whose time to live has passed. The record stays. Those of an open workflow stay as well, since tasks that wait may be given
+ * them: they are looked at again later.
+ */
 const clearResults = {
   name: 'retention_clear_results',
   text: `
 with past as materialized (
-  select u.id from outcomes u where u.result_expires_at <= now() limit $1 for update skip locked
+  select u.id, (
+    select true from workflow_nodes n
+    cross join lateral (select from workflows w where w.id = n.workflow_id and w.status = 'RUNNING' limit 1) w
+    where n.id = u.id limit 1) is not null as is_awaited
+  from outcomes u where u.result_expires_at <= now() limit $1 for update of u skip locked
 ),
-cleared as (
-  update outcomes u set result = null, result_expires_at = null from past p where u.id = p.id returning 1
+looked as (
+  update outcomes u set result = case when p.is_awaited then u.result end,
+    result_expires_at = case when p.is_awaited then now() + interval '10 minutes' end
+  from past p where u.id = p.id returning p.is_awaited
 )
-select count(*)::integer as removed from cleared`,
+select count(*) filter (where not is_awaited)::integer as removed, count(*)::integer as seen from looked`,
 }
 
 /** Keys of workflows that ended before the cutoff are free again. */
@@ -237,28 +246,36 @@ freed as (update workflows w set holds_key = false from past p where ${byKey('w.
 select count(*)::integer as removed from freed`,
 }
 
-/** Workflows that ended before the cutoff and of whose tasks no record is left, with their graphs. */
+/**
+ * Workflows that ended before the cutoff, of which no dead letter is left, with their graphs: at most so many rows a step, and one workflow
+ * in any case. The records of their tasks can go after them.
+ */
 const sweepWorkflows = {
   name: 'retention_sweep_workflows',
   text: `
 with seen as materialized (
-  select w.id, w.completed_at from workflows w
+  select w.id, w.completed_at, w.failed, w.nodes + w.edges as rows from workflows w
   where w.completed_at < $1::timestamptz and (w.completed_at, w.id) > ($2::timestamptz, $3::uuid)
   order by w.completed_at, w.id limit $4 for update skip locked
 ),
+summed as materialized (
+  select s.*, sum(s.rows) over (order by s.completed_at, s.id) - s.rows as before from seen s
+),
+step as materialized (select s.* from summed s where s.before < $5::bigint),
 past as materialized (
-  select s.id from seen s where (
-    select true from workflow_nodes n cross join lateral (select from tasks t where t.id = n.id limit 1) t
-    where ${byKey('n.workflow_id', 's.id')} limit 1) is null
+  select s.id from step s where s.id < $6::uuid and (s.failed = 0 or (
+    select true from workflow_nodes n cross join lateral (select from dead_letters d where d.task_id = n.id limit 1) d
+    where ${byKey('n.workflow_id', 's.id')} limit 1) is null)
 ),
 nodes as materialized (
   delete from workflow_nodes n using past p where ${byKey('n.workflow_id', 'p.id')} returning n.id
 ),
 edges as (delete from workflow_edges e using nodes n where ${byKey('e.child', 'n.id')}),
 gone as (delete from workflows w using past p where ${byKey('w.id', 'p.id')} returning 1),
-final as (select s.* from seen s order by s.completed_at desc, s.id desc limit 1)
+final as (select s.* from step s order by s.completed_at desc, s.id desc limit 1)
 select (select count(*)::integer from gone) as removed,
-  case when (select count(*) from seen) = $4 then (select json_build_array(f.completed_at::text, f.id) from final f) end as next`,
+  case when (select count(*) from seen) = $4 or (select count(*) from step) < (select count(*) from seen)
+    then (select json_build_array(f.completed_at::text, f.id) from final f) end as next`,
 }
 
 /** A place among the workflows that have ended: instant, id. */
@@ -316,16 +333,23 @@ export class SweepStore {
     return (await this.#step(freeWorkflowKeys, [cutoff, limit])).removed
   }
 
-  workflows(cutoff: string, place: WorkflowPlace, limit: number): Promise<Swept<WorkflowPlace>> {
-    return this.#step<WorkflowPlace>(sweepWorkflows, [cutoff, ...place, limit])
+  /** Below the edge; `limit` of them at once, and ten times as many rows of their graphs. */
+  workflows(
+    cutoff: string,
+    place: WorkflowPlace,
+    { limit, edge }: { limit: number; edge: string },
+  ): Promise<Swept<WorkflowPlace>> {
+    return this.#step<WorkflowPlace>(sweepWorkflows, [cutoff, ...place, limit, limit * 10, edge])
   }
 
   async revoked(cutoff: string, limit: number): Promise<number> {
     return (await this.#step(sweepRevoked, [cutoff, limit])).removed
   }
 
-  async results(limit: number): Promise<number> {
-    return (await this.#step(clearResults, [limit])).removed
+  /** `seen`: those that were looked at; fewer than the limit when there are no more. */
+  async results(limit: number): Promise<{ readonly removed: number; readonly seen: number }> {
+    const [row] = await this.#connection.query<{ removed: number; seen: number }>(clearResults, [limit])
+    return row ?? { removed: 0, seen: 0 }
   }
 
   async #step<Place = never>(

@@ -94,7 +94,7 @@ export class Retention {
     listener.pass({ isComplete, ms: clock.monotonicMs() - beganMs, atMs, oldestMs })
   }
 
-  /** Keys before records: a key never outlives its record. What hangs on records after them. */
+  /** Keys and workflows before records: a key never outlives its record, nor a workflow those of its tasks. What hangs on records after them. */
   #chores(session: RetentionSession, frame: Frame, signal: AbortSignal): readonly Chore[] {
     const { clock, listener, log, share, batch, few, tries } = this.#options
     const pace = new Pace({ clock, share, signal })
@@ -116,6 +116,7 @@ export class Retention {
     const days = async (): Promise<void> => {
       if (!(await records.isDue(frame))) return
       await sweeps.keys(frame)
+      await sweeps.workflows(frame)
       await records.runOnce(frame)
       await sweeps.leftovers(frame)
       const rows = removed.take()
@@ -130,7 +131,7 @@ export class Retention {
       { name: 'firings', everyMs: hourMs, run: () => sweeps.firings(frame) },
       { name: 'bulk operations', everyMs: hourMs, run: () => sweeps.bulk(frame) },
       { name: 'records', everyMs: hourMs, run: days },
-      { name: 'workflows', everyMs: hourMs, run: () => sweeps.workflows(frame) },
+      { name: 'workflow keys', everyMs: hourMs, run: () => sweeps.workflowKeys(frame) },
       { name: 'counters', everyMs: 20 * hourMs, run: () => sweeps.counters() },
       { name: 'counts of dead letters', everyMs: hourMs, run: () => sweeps.letterCounts() },
     ]

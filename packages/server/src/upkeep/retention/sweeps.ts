@@ -81,12 +81,15 @@ export class Sweeps {
     await this.#repeat('worker_sessions', (limit) => this.#options.sweeps.sessions(limit))
   }
 
-  /** Workflows whose records are all gone, and keys whose life has ended. */
-  async workflows({ cutoff, keyCutoff }: Frame): Promise<void> {
+  /** Keys of workflows whose life has ended. */
+  async workflowKeys({ keyCutoff }: Frame): Promise<void> {
     await this.#repeat('workflow_keys', (limit) => this.#options.sweeps.workflowKeys(keyCutoff, limit))
+  }
+
+  /** Workflows that are past their time. To be called before records go: those of a workflow that is there stay. */
+  async workflows({ cutoff, edge }: Frame): Promise<void> {
     await this.#walk<WorkflowPlace>('workflows', firstWorkflow, (place, limit) =>
-      // a workflow can be ten thousand rows
-      this.#options.sweeps.workflows(cutoff, place, Math.ceil(limit / 50)),
+      this.#options.sweeps.workflows(cutoff, place, { limit, edge }),
     )
   }
 
@@ -110,7 +113,12 @@ export class Sweeps {
   }
 
   async results(): Promise<void> {
-    await this.#repeat('results', (limit) => this.#options.sweeps.results(limit))
+    const { pace, batch, onSwept, sweeps } = this.#options
+    for (let seen = batch; seen === batch; ) {
+      const step = await pace.step(() => sweeps.results(batch))
+      onSwept('results', step.removed)
+      seen = step.seen
+    }
   }
 
   async #walk<Place>(
