@@ -99,6 +99,25 @@ export class Database {
     return run<R>(this.#lists, statement, values)
   }
 
+  /** Several statements that see one instant and write nothing, on the connections of lists. */
+  async snapshot<T>(work: (client: Connection) => Promise<T>): Promise<T> {
+    let client: Connection | undefined
+    let isSound = false
+    try {
+      client = await this.#lists.connect()
+      await client.query('begin isolation level repeatable read, read only')
+      const value = await work(client)
+      await client.query('commit')
+      isSound = true
+      return value
+    } catch (error) {
+      throw asDulyError(error)
+    } finally {
+      // a connection whose transaction did not end goes with it
+      client?.release(!isSound)
+    }
+  }
+
   /**
    * A connection of the hot path for as long as `work` runs. An error of acquiring it means that nothing was sent
    * (`DulyError`); errors of `work` come out as they are, for callers who must tell an unknown outcome from a refusal. When

@@ -10,6 +10,7 @@ import type {
 import type { Database } from './database.js'
 import { idBounds } from './list-store.js'
 import { type ErrorColumns, errorOf } from './record-sql.js'
+import { rowsOf } from './settle-store.js'
 import * as sql from './workflow-record-sql.js'
 
 /** A node as it is read: what it depends on stands in the edges. */
@@ -41,16 +42,18 @@ export class WorkflowRecordStore {
     return row ?? null
   }
 
+  /** All of it from one instant: its status and those of its tasks agree. Null: there is none of that tenant. */
   async read(
     id: Uuid,
     tenant: TenantScope,
   ): Promise<{ readonly row: WorkflowRow; readonly nodes: NodeRow[]; readonly edges: Edge[] } | null> {
-    const [row] = await this.#database.query<WorkflowRow>(sql.readWorkflow, [id, tenant])
-    if (!row) return null
     type Read = Omit<NodeRow, 'error'> & ErrorColumns
-    const nodes = await this.#database.list<Read>(sql.readNodes, [id])
-    const edges = await this.#database.list<Edge>(sql.readEdges, [id])
-    return { row, nodes: nodes.map(nodeOf), edges }
+    return this.#database.snapshot(async (client) => {
+      const [row] = await rowsOf<WorkflowRow>(client, sql.readWorkflow, [id, tenant])
+      if (!row) return null
+      const nodes = await rowsOf<Read>(client, sql.readNodes, [id])
+      return { row, nodes: nodes.map(nodeOf), edges: await rowsOf<Edge>(client, sql.readEdges, [id]) }
+    })
   }
 
   /** How many run, up to a bound. */

@@ -107,6 +107,21 @@ test('edits, claims and releases of nodes meet the ends of their parents: no ver
     expect(await graph.claim()).toEqual(['last'])
   }))
 
+test('a workflow is read from one instant, whatever ends meanwhile: it is open exactly while a task of it is', () =>
+  race(async () => {
+    const names = Array.from({ length: 8 }, (_, n) => `n${n}`)
+    const graph = await Graph.submit(node, Object.fromEntries(names.map((name) => [name, {}])))
+    await graph.claim()
+    const ends = names.map((name) => graph.say(name, words.succeed, other))
+    for (let isOpen = true; isOpen; ) {
+      const { status, open, graph: tasks } = await node.workflows.get(graph.id, null)
+      expect(tasks.filter((task) => task.status === 'RUNNING')).toHaveLength(open)
+      isOpen = status === 'RUNNING'
+      expect(open > 0).toBe(isOpen)
+    }
+    await Promise.all(ends)
+  }))
+
 test('an attempt that is lost, late and reported meets a cancellation of its node: children hear of one end', () =>
   race(async () => {
     const graph = await Graph.submit(node, { a: {}, b: { after: ['a'], rule: 'all_done' } })
