@@ -11,7 +11,7 @@ const rules: readonly { readonly path: RegExp; readonly message: RegExp }[] = [
   { path: /^tasks\[\d+\]\.task_id$/, message: /^must be unique in the workflow; tasks\[\d+\] has this name$/ },
   {
     path: /^tasks\[\d+\]\.dependencies\[\d+\]$/,
-    message: /^(no task of this workflow is called|names ".*" a second time|is the task itself|closes a cycle: )/,
+    message: /^(no task of this workflow is called|names ".*" a second time|closes a cycle: )/,
   },
   { path: /^tasks\[\d+\]\.trigger_rule$/, message: /^one_failed needs dependencies/ },
   { path: /^tasks\[\d+\]\.metadata\.tenant_id$/, message: /^(names another tenant than|must be the workflow's)/ },

@@ -143,10 +143,15 @@ describe('validateGraph', () => {
         field: 'triggerRule',
         message: expect.stringContaining('one_failed needs dependencies'),
       },
-      { node: 0, dependency: 0, field: 'dependencies', message: 'is the task itself' },
+      { node: 0, dependency: 0, field: 'dependencies', message: 'closes a cycle: a → a' },
       { node: 0, dependency: 1, field: 'dependencies', message: 'no task of this workflow is called "nobody"' },
       { node: 2, dependency: 1, field: 'dependencies', message: 'names "a" a second time' },
     ])
+  })
+
+  it('takes any rule without dependencies where others are there to wait for', () => {
+    const nodes = [{ ...node('clean-up'), triggerRule: 'one_failed' as const }]
+    expect(validateGraph(nodes, { mayNameOthers: true }).errors).toEqual([])
   })
 
   it('leaves names of other nodes to a caller who knows of more', () => {

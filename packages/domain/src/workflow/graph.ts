@@ -33,7 +33,7 @@ const shownOfCycle = 10
  * Judges a graph: names, dependencies, limits, cycles; all errors at once, up to `graphMaxErrors`. Linear time, no recursion.
  *
  * @param options.mayNameOthers dependencies that no node of the list is called are left to the caller, who knows of more nodes; they are not
- *   among the `parents`
+ *   among the `parents`. One that names none waits for one of those, whatever its rule
  */
 export function validateGraph(
   nodes: readonly GraphNode[],
@@ -42,6 +42,7 @@ export function validateGraph(
   const errors: GraphError[] = []
   if (nodes.length > limits.workflowMaxNodes) return { errors: [tooManyNodes()], parents: [] }
   const places = placesOf(nodes, errors)
+  if (!mayNameOthers) checkRoots(nodes, errors)
   const parents = nodes.map((_, node) => parentsOf(node, { nodes, places, mayNameOthers, errors }))
   checkEdges(nodes, errors)
   checkCycles(nodes, parents, errors)
@@ -50,16 +51,20 @@ export function validateGraph(
 
 function placesOf(nodes: readonly GraphNode[], errors: GraphError[]): ReadonlyMap<string, number> {
   const places = new Map<string, number>()
-  nodes.forEach(({ name, dependencies, triggerRule }, node) => {
+  nodes.forEach(({ name }, node) => {
     const first = places.get(name)
     if (first === undefined) places.set(name, node)
     else errors.push(about(node, 'name', `must be unique in the workflow; tasks[${first}] has this name`))
     if (!isName(name)) errors.push(about(node, 'name', `must match ${namePattern}`))
-    if (triggerRule === 'one_failed' && dependencies.length === 0) {
-      errors.push(about(node, 'triggerRule', 'one_failed needs dependencies: without them none can fail'))
-    }
   })
   return places
+}
+
+function checkRoots(nodes: readonly GraphNode[], errors: GraphError[]): void {
+  nodes.forEach(({ dependencies, triggerRule }, node) => {
+    if (triggerRule !== 'one_failed' || dependencies.length > 0) return
+    errors.push(about(node, 'triggerRule', 'one_failed needs dependencies: without them none can fail'))
+  })
 }
 
 interface Reading {
@@ -97,7 +102,7 @@ interface NamedDependency {
 
 function wrongWith(name: string, { isTwice, isSelf, parent, mayNameOthers }: NamedDependency): string | null {
   if (isTwice) return `names ${shown(name)} a second time`
-  if (isSelf) return 'is the task itself'
+  if (isSelf) return `closes a cycle: ${drawCycle([name])}`
   if (parent === undefined && !mayNameOthers) return `no task of this workflow is called ${shown(name)}`
   return null
 }

@@ -107,7 +107,7 @@ describe('POST /workflows', () => {
   })
 
   it.each([
-    [[task('a', { dependencies: ['a'] })], ['tasks[0].dependencies[0]: is the task itself']],
+    [[task('a', { dependencies: ['a'] })], ['tasks[0].dependencies[0]: closes a cycle: a → a']],
     [[task('a', { dependencies: ['b'] })], ['tasks[0].dependencies[0]: no task of this workflow is called "b"']],
     [[task('a'), task('a')], ['tasks[1].task_id: must be unique in the workflow; tasks[0] has this name']],
     [
