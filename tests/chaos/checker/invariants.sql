@@ -167,10 +167,11 @@ from workflows w left join open_tasks o on o.workflow_id = w.id
 group by w.id having count(o.id) <> w.open or (w.status = 'RUNNING') <> (w.open > 0);
 
 -- invariant: a task of a workflow is a node of it, and a node is a task
+-- (retention takes a workflow first, and the records of its tasks when it looks at their days next)
 select coalesce(t.id, n.id) as subject, concat('task of ', t.workflow_id, ' as ', t.node_name, ', node of ', n.workflow_id, ' as ', n.name) as detail
 from (select id, workflow_id, node_name from tasks where workflow_id is not null) t full join workflow_nodes n on n.id = t.id
-where (t.workflow_id, t.node_name) is distinct from (n.workflow_id, n.name)
-  or not exists (select from workflows w where w.id = n.workflow_id);
+where (n.id is not null or exists (select from workflows w where w.id = t.workflow_id) or exists (select from open_tasks o where o.id = t.id))
+  and ((t.workflow_id, t.node_name) is distinct from (n.workflow_id, n.name) or not exists (select from workflows w where w.id = n.workflow_id));
 
 -- invariant: a node has ended as its task has
 select n.id as subject, concat('node: ', n.ended, ', task: ', o.status, u.status, ' ', u.reason) as detail
@@ -239,4 +240,14 @@ from workflows w cross join lateral (
     select from workflow_edges e join workflow_nodes c on c.id = e.child
     where e.parent = n.id and c.triggered_at is not null and c.trigger_rule in ('all_done', 'one_succeeded', 'one_failed'))) c
 where w.status in ('SUCCEEDED', 'FAILED')
-  and (w.status = 'FAILED') <> (case w.failure_policy when 'fail_fast' then w.failed else c.untaken end > 0);
+  and (w.status = 'FAILED') <> (case w.failure_policy when 'fail_fast' then w.failed else c.untaken end > 0 or exists (
+    select from workflow_nodes n join outcomes u on u.id = n.id where n.workflow_id = w.id and u.reason = 'workflow_failed'));
+
+-- invariant: a workflow has succeeded only if a task of it did, and was cancelled only if that was asked for or nothing of it succeeded
+select w.id as subject, concat(w.status, ', cancellation asked for ', w.cancel_requested_at, ', ', c.succeeded, ' succeeded, ', c.swept, ' left') as detail
+from workflows w cross join lateral (
+  select count(*) filter (where n.ended = 'succeeded') as succeeded, count(*) filter (where u.reason = 'workflow_cancelled') as swept
+  from workflow_nodes n left join outcomes u on u.id = n.id where n.workflow_id = w.id) c
+where case w.status when 'SUCCEEDED' then w.cancel_requested_at is not null or c.succeeded = 0 or c.swept > 0
+  when 'FAILED' then w.cancel_requested_at is not null
+  when 'CANCELLED' then w.cancel_requested_at is null and c.succeeded > 0 and c.swept = 0 end;

@@ -25,6 +25,7 @@ export {
   type FailurePolicy,
   failurePolicies,
   failurePolicyDocs,
+  type SweepReason,
   untakenFailures,
   type WorkflowEnds,
   workflowVerdict,

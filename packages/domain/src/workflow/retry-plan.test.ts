@@ -9,7 +9,7 @@ const stands = (end: NodeEnd | null, triggered = true, triggerRule: TriggerRule 
   triggered,
   triggerRule,
 })
-const statuses = ({ reopened }: RetryPlan) => Object.fromEntries(reopened.map(({ node, status }) => [node, status]))
+const verdicts = ({ reopened }: RetryPlan) => Object.fromEntries(reopened.map(({ node, verdict }) => [node, verdict]))
 
 describe('planRetry', () => {
   const chain = [[], [0], [1]]
@@ -17,50 +17,72 @@ describe('planRetry', () => {
   it('runs what failed again, blocks what it had blocked, and leaves what succeeded', () => {
     const nodes = [stands('succeeded'), stands('failed'), stands('failed', false)]
     const plan = planRetry(nodes, chain)
-    expect(statuses(plan)).toEqual({ 1: 'PENDING', 2: 'BLOCKED' })
+    expect(verdicts(plan)).toEqual({ 1: 'run', 2: 'wait' })
     expect(plan.reopened[1]?.counts).toEqual({ parents: 1, succeeded: 0, skipped: 0, failed: 0 })
     expect(plan).toMatchObject({ recounted: [], unmet: [] })
   })
 
   it('leaves a clean-up that ran, with its parents recounted', () => {
     const plan = planRetry([stands('failed'), stands('succeeded', true, 'one_failed')], [[], [0]])
-    expect(statuses(plan)).toEqual({ 0: 'PENDING' })
+    expect(verdicts(plan)).toEqual({ 0: 'run' })
     expect(plan.recounted).toEqual([{ node: 1, counts: { parents: 1, succeeded: 0, skipped: 0, failed: 0 } }])
   })
 
   it('opens a clean-up again that had been skipped', () => {
     const nodes = [stands('failed'), stands('failed', false), stands('skipped', false, 'one_failed')]
-    expect(statuses(planRetry(nodes, [[], [0], [1]], [0]))).toEqual({ 0: 'PENDING', 1: 'BLOCKED', 2: 'BLOCKED' })
+    expect(verdicts(planRetry(nodes, [[], [0], [1]], { seeds: [0] }))).toEqual({ 0: 'run', 1: 'wait', 2: 'wait' })
   })
 
   it('of one seed opens what hangs behind it, but not what another failure blocks as well', () => {
     const nodes = [stands('failed'), stands('failed'), stands('failed', false), stands('failed', false)]
-    const plan = planRetry(nodes, [[], [], [0], [0, 1]], [0])
-    expect(statuses(plan)).toEqual({ 0: 'PENDING', 2: 'BLOCKED' })
+    const plan = planRetry(nodes, [[], [], [0], [0, 1]], { seeds: [0] })
+    expect(verdicts(plan)).toEqual({ 0: 'run', 2: 'wait' })
     expect(plan.recounted).toEqual([{ node: 3, counts: { parents: 2, succeeded: 0, skipped: 0, failed: 1 } }])
   })
 
   it('of one seed leaves what failed by itself behind it', () => {
-    const plan = planRetry([stands('failed'), stands('failed', true, 'all_done')], [[], [0]], [0])
-    expect(statuses(plan)).toEqual({ 0: 'PENDING' })
+    const plan = planRetry([stands('failed'), stands('failed', true, 'all_done')], [[], [0]], { seeds: [0] })
+    expect(verdicts(plan)).toEqual({ 0: 'run' })
     expect(plan.recounted).toMatchObject([{ node: 1 }])
   })
 
   it('tells of a seed whose rule cannot be met by what stands', () => {
     const nodes = [stands('failed'), stands('failed', false)]
-    expect(planRetry(nodes, [[], [0]], [1])).toEqual({ reopened: [], recounted: [], unmet: [1] })
+    expect(planRetry(nodes, [[], [0]], { seeds: [1] })).toEqual({ reopened: [], recounted: [], unmet: [1] })
   })
 
   it('recounts what waits in a workflow that is still open', () => {
     const nodes = [stands('failed'), stands(null), stands(null, false, 'all_done')]
-    expect(planRetry(nodes, [[], [], [0, 1]], [0]).recounted).toEqual([
+    expect(planRetry(nodes, [[], [], [0, 1]], { seeds: [0] }).recounted).toEqual([
       { node: 2, counts: { parents: 2, succeeded: 0, skipped: 0, failed: 0 } },
     ])
   })
 
   it('opens a cancelled chain again from its first task on', () => {
     const nodes = [stands('cancelled'), stands('cancelled', false), stands('cancelled', false)]
-    expect(statuses(planRetry(nodes, chain))).toEqual({ 0: 'PENDING', 1: 'BLOCKED', 2: 'BLOCKED' })
+    expect(verdicts(planRetry(nodes, chain))).toEqual({ 0: 'run', 1: 'wait', 2: 'wait' })
+  })
+
+  it('skips what was cancelled by hand where its parents ended so that it would have been skipped, and tells on', () => {
+    // 0 failed; 1 was not needed; 2 was cancelled before 1 was skipped; 3 had failed for 2
+    const nodes = [
+      ...[stands('failed'), stands('skipped', false, 'one_failed')],
+      ...[stands('cancelled', false), stands('failed', false, 'none_failed')],
+    ]
+    const plan = planRetry(nodes, [[], [], [1], [2]])
+    expect(verdicts(plan)).toEqual({ 0: 'run', 2: 'skip', 3: 'wait' })
+    expect(plan).toMatchObject({ recounted: [], unmet: [] })
+  })
+
+  it('skips what one replayed node had made fail, if another parent was skipped', () => {
+    const nodes = [stands('failed'), stands('skipped', false), stands('failed', false)]
+    expect(verdicts(planRetry(nodes, [[], [], [0, 1]], { seeds: [0], isNamed: true }))).toEqual({ 0: 'run', 2: 'skip' })
+  })
+
+  it('does not skip a node that was asked for by name', () => {
+    const nodes = [stands('skipped', false), stands('cancelled', false)]
+    const named = planRetry(nodes, [[], [0]], { seeds: [1], isNamed: true })
+    expect(named).toEqual({ reopened: [], recounted: [], unmet: [1] })
   })
 
   it('goes down a chain of 10,000 without recursion', () => {
@@ -121,7 +143,7 @@ function slowlyReopened({ graph, standing, seeds }: Played): Set<number> {
     if (!isSeed.has(node) && !(wasBlocked && parents.some((parent) => open.has(parent)))) return false
     const ends = parents.map((parent) => (open.has(parent) ? null : (standing.ends[parent] ?? null)))
     const verdict = judgeNode(graph.rules[node] ?? 'all_done', parentCounts(ends))
-    return verdict === 'run' || verdict === 'wait'
+    return verdict === 'run' || verdict === 'wait' || (verdict === 'skip' && standing.ends[node] !== 'skipped')
   }
 }
 
@@ -129,7 +151,7 @@ describe('planRetry over played graphs', () => {
   it('opens what the obvious way opens, and tells of the other seeds', () => {
     fc.assert(
       fc.property(played, (given) => {
-        const plan = planRetry(nodesOf(given), given.graph.parents, given.seeds)
+        const plan = planRetry(nodesOf(given), given.graph.parents, { seeds: given.seeds })
         const slow = slowlyReopened(given)
         expect(new Set(plan.reopened.map(({ node }) => node))).toEqual(slow)
         expect([...plan.unmet].sort(compare)).toEqual(given.seeds.filter((seed) => !slow.has(seed)).sort(compare))
@@ -140,7 +162,7 @@ describe('planRetry over played graphs', () => {
   it('counts the ended parents of everything that has a parent which was opened', () => {
     fc.assert(
       fc.property(played, (given) => {
-        const plan = planRetry(nodesOf(given), given.graph.parents, given.seeds)
+        const plan = planRetry(nodesOf(given), given.graph.parents, { seeds: given.seeds })
         const open = new Set(plan.reopened.map(({ node }) => node))
         const counted = [...plan.reopened, ...plan.recounted]
         for (const { node, counts } of counted) {

@@ -1,5 +1,12 @@
 import { childrenOf, type Parents, topologicalOrder } from './order.js'
-import { judgeNode, type NodeEnd, type ParentCounts, parentCounts, type TriggerRule } from './trigger.js'
+import {
+  judgeNode,
+  type NodeEnd,
+  type NodeVerdict,
+  type ParentCounts,
+  parentCounts,
+  type TriggerRule,
+} from './trigger.js'
 
 /** A node as it stands before a retry. `end` null: open. `triggered`: it was judged to run. */
 export interface RetryNode {
@@ -8,10 +15,13 @@ export interface RetryNode {
   readonly triggered: boolean
 }
 
-/** A node to open again: PENDING (or SCHEDULED, if it has a delay of its own) at once, or BLOCKED until its parents have ended again. */
+/**
+ * A node to open again. `run`: PENDING (or SCHEDULED, if it has a delay of its own) at once; `wait`: BLOCKED until its parents have ended
+ * again; `skip`: to be skipped at once, as its parents ended: what failed or was cancelled is not needed any more.
+ */
 export interface ReopenedNode {
   readonly node: number
-  readonly status: 'PENDING' | 'BLOCKED'
+  readonly verdict: 'run' | 'wait' | 'skip'
   readonly counts: ParentCounts
 }
 
@@ -25,17 +35,27 @@ export interface RecountedNode {
 export interface RetryPlan {
   readonly reopened: readonly ReopenedNode[]
   readonly recounted: readonly RecountedNode[]
-  /** Seeds that stay as they are: their rule can't be met by how their other parents ended. */
+  /** Seeds that stay as they are: their rule can't be met by how their parents ended that are not opened. */
   readonly unmet: readonly number[]
+}
+
+/** What is run again. */
+export interface RetryChoice {
+  /** Places of ended nodes; by default everything that failed or was cancelled. */
+  readonly seeds?: readonly number[]
+  /** The one seed was asked for by name: it runs again or stays as it is, but is not skipped. */
+  readonly isNamed?: boolean
 }
 
 /**
  * What a retry opens again: the seeds, and of what hangs behind them everything that never ran. What succeeded stays, and so does what ran
  * by itself and is no seed; behind it the search ends. Linear time.
- *
- * @param seeds places of ended nodes to run again; by default everything that failed or was cancelled
  */
-export function planRetry(nodes: readonly RetryNode[], parents: Parents, seeds = unsuccessful(nodes)): RetryPlan {
+export function planRetry(
+  nodes: readonly RetryNode[],
+  parents: Parents,
+  { seeds = unsuccessful(nodes), isNamed = false }: RetryChoice = {},
+): RetryPlan {
   const isSeed = new Set(seeds)
   const ends = nodes.map(({ end }) => end)
   const touched = new Set<number>()
@@ -45,9 +65,11 @@ export function planRetry(nodes: readonly RetryNode[], parents: Parents, seeds =
     const node = nodes[place]
     if (node === undefined || !(isSeed.has(place) || touched.has(place))) continue
     const counts = parentCounts((parents[place] ?? []).map((parent) => ends[parent] ?? null))
-    const status = isSeed.has(place) || wasBlocked(node) ? reopenedAs(judgeNode(node.triggerRule, counts)) : null
-    if (status !== null) {
-      plan.reopened.push({ node: place, status, counts })
+    const maySkip = node.end !== 'skipped' && !(isNamed && isSeed.has(place))
+    const verdict =
+      isSeed.has(place) || wasBlocked(node) ? reopenedBy(judgeNode(node.triggerRule, counts), maySkip) : null
+    if (verdict !== null) {
+      plan.reopened.push({ node: place, verdict, counts })
       ends[place] = null
       for (const child of children[place] ?? []) touched.add(child)
     } else {
@@ -68,7 +90,6 @@ function wasBlocked({ end, triggered }: RetryNode): boolean {
   return end !== null && end !== 'succeeded' && !triggered
 }
 
-function reopenedAs(verdict: ReturnType<typeof judgeNode>): ReopenedNode['status'] | null {
-  if (verdict === 'run') return 'PENDING'
-  return verdict === 'wait' ? 'BLOCKED' : null
+function reopenedBy(verdict: NodeVerdict, maySkip: boolean): ReopenedNode['verdict'] | null {
+  return verdict === 'fail' || (verdict === 'skip' && !maySkip) ? null : verdict
 }

@@ -60,15 +60,17 @@ describe('untakenFailures', () => {
 })
 
 describe('workflowVerdict', () => {
-  const ends = { failurePolicy: 'fail_dependents', cancelRequested: false, failed: 0, untaken: 0 } as const
+  const plain = { cancelRequested: false, failed: 0, untaken: 0, hasSucceeded: true, leftBy: null } as const
+  const ends = { ...plain, failurePolicy: 'fail_dependents' } as const
 
   it('succeeds without failures, and with failures that were all taken in', () => {
     expect(workflowVerdict(ends)).toBe('SUCCEEDED')
     expect(workflowVerdict({ ...ends, failed: 2 })).toBe('SUCCEEDED')
   })
 
-  it('fails by one failure that was not taken in', () => {
+  it('fails by one failure that was not taken in, whether anything succeeded or not', () => {
     expect(workflowVerdict({ ...ends, failed: 2, untaken: 1 })).toBe('FAILED')
+    expect(workflowVerdict({ ...ends, failed: 2, untaken: 1, hasSucceeded: false })).toBe('FAILED')
   })
 
   it('fails by every failure when it fails fast', () => {
@@ -76,8 +78,18 @@ describe('workflowVerdict', () => {
     expect(workflowVerdict({ ...ends, failurePolicy: 'fail_fast' })).toBe('SUCCEEDED')
   })
 
-  it('is cancelled once that was asked for, however its tasks ended', () => {
+  it('is cancelled when that was asked for, whatever succeeded or failed meanwhile', () => {
     expect(workflowVerdict({ ...ends, cancelRequested: true })).toBe('CANCELLED')
     expect(workflowVerdict({ ...ends, cancelRequested: true, failed: 1, untaken: 1 })).toBe('CANCELLED')
+  })
+
+  it('is what it was while tasks are left that it had cancelled itself', () => {
+    expect(workflowVerdict({ ...ends, leftBy: 'workflow_failed' })).toBe('FAILED')
+    expect(workflowVerdict({ ...ends, leftBy: 'workflow_cancelled' })).toBe('CANCELLED')
+    expect(workflowVerdict({ ...ends, leftBy: 'workflow_cancelled', failed: 1, untaken: 1 })).toBe('FAILED')
+  })
+
+  it('is cancelled when its tasks were, one by one, and nothing succeeded', () => {
+    expect(workflowVerdict({ ...ends, hasSucceeded: false })).toBe('CANCELLED')
   })
 })

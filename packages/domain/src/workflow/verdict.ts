@@ -33,28 +33,33 @@ export function untakenFailures(nodes: readonly EndedNode[], parents: Parents): 
   return nodes.flatMap(({ end }, node) => (end === 'failed' && !taken.has(node) ? [node] : []))
 }
 
+/** Why a workflow cancelled everything that was open in it. */
+export type SweepReason = 'workflow_failed' | 'workflow_cancelled'
+
 /** How the nodes of a workflow ended, when none is open any more. */
 export interface WorkflowEnds {
   readonly failurePolicy: FailurePolicy
-  /** Its cancellation was asked for while a node was open. */
+  /** The cancellation of the workflow was asked for. */
   readonly cancelRequested: boolean
   /** Nodes that ended FAILED or DEAD. */
   readonly failed: number
   /** Those of them that no child took in, as `untakenFailures` tells. */
   readonly untaken: number
+  /** At least one node SUCCEEDED. */
+  readonly hasSucceeded: boolean
+  /** Nodes that the workflow itself cancelled are so still: a replay of others opened it again, and not these. The graver reason, if any. */
+  readonly leftBy: SweepReason | null
 }
 
 /**
- * The end of a workflow. A cancellation that was accepted is kept, however what ran then ended. Under `fail_fast` every failure counts: what
- * might have taken it in was cancelled.
+ * The end of a workflow. Under `fail_fast` every failure counts: what might have taken it in was cancelled. What an earlier run cancelled
+ * as a whole stays undone for that reason, until it is retried. One of which nothing succeeded and nothing failed was cancelled task by
+ * task, by hand, by expiry or by a purge: it did nothing that could be called a success.
  */
-export function workflowVerdict({
-  failurePolicy,
-  cancelRequested,
-  failed,
-  untaken,
-}: WorkflowEnds): FinalWorkflowStatus {
+export function workflowVerdict(ends: WorkflowEnds): FinalWorkflowStatus {
+  const { failurePolicy, cancelRequested, failed, untaken, hasSucceeded, leftBy } = ends
   if (cancelRequested) return 'CANCELLED'
   const failures = failurePolicy === 'fail_fast' ? failed : untaken
-  return failures > 0 ? 'FAILED' : 'SUCCEEDED'
+  if (failures > 0 || leftBy === 'workflow_failed') return 'FAILED'
+  return hasSucceeded && leftBy === null ? 'SUCCEEDED' : 'CANCELLED'
 }

@@ -5,7 +5,11 @@ export const workflowStatuses = [
     open: true,
     doc: 'At least one of its tasks has not ended; so also while it waits for its time, or for its cancellation.',
   },
-  { name: 'SUCCEEDED', open: false, doc: 'All tasks have ended, and no failure is left that no other task took in.' },
+  {
+    name: 'SUCCEEDED',
+    open: false,
+    doc: 'All tasks have ended, at least one with success, and no failure is left that no other task took in.',
+  },
   {
     name: 'FAILED',
     open: false,
@@ -14,7 +18,7 @@ export const workflowStatuses = [
   {
     name: 'CANCELLED',
     open: false,
-    doc: 'All tasks have ended, and its cancellation had been asked for before the last of them did.',
+    doc: 'Its cancellation was asked for; or its tasks were cancelled one by one, or expired, and none of them succeeded.',
   },
 ] as const
 
@@ -43,7 +47,7 @@ export const workflowTransitions = {
   cancel: {
     from: ['RUNNING'],
     to: 'CANCELLED',
-    doc: 'The last open task ended, in whatever way, after a cancellation was asked for.',
+    doc: 'The last open task ended after the cancellation of the workflow was asked for, or after those of its tasks.',
   },
   retry: {
     from: ['FAILED', 'CANCELLED'],

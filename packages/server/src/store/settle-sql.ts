@@ -1,4 +1,4 @@
-import { statusGuard, takesIn, triggerRules } from '@duly/domain'
+import { type SweepReason, statusGuard, takesIn, triggerRules } from '@duly/domain'
 import { byKey, type Statement, unnested } from './database.js'
 import { ms } from './record-sql.js'
 
@@ -83,7 +83,8 @@ export const unblock: Statement = {
 with run as materialized (
   update workflow_nodes n set triggered_at = now()
   from (select unnest($1::uuid[]) as id) i where ${byKey('n.id', 'i.id')}
-  returning n.id, greatest(n.due_at, now() + n.delay_ms * interval '1 millisecond') as due
+  returning n.id, case when n.delay_ms is null then n.due_at
+    else greatest(n.due_at, now()) + n.delay_ms * interval '1 millisecond' end as due
 ),
 up as materialized (
   update open_tasks o
@@ -186,7 +187,12 @@ const takingRules = triggerRules
   .map((rule) => `'${rule}'`)
   .join(', ')
 
-/** What the verdict on a workflow needs, asked only when something failed in it. */
+/** Whether a node of the workflow `i` ended because all that was open in it was cancelled for this reason. */
+const isLeftBy = (reason: SweepReason): string => `exists (
+    select from workflow_nodes n cross join lateral (select u.reason from outcomes u where u.id = n.id limit 1) u
+    where ${byKey('n.workflow_id', 'i.id')} and n.ended = 'cancelled' and u.reason = '${reason}')`
+
+/** What the verdict on a workflow needs, asked only when its row and its last ends leave a doubt. */
 export const verdictFacts: Statement = {
   name: 'workflow_verdict_facts',
   text: `
@@ -196,6 +202,9 @@ select i.id,
       select true from workflow_edges e cross join lateral (
         select c.id from workflow_nodes c
         where c.id = e.child and c.triggered_at is not null and c.trigger_rule in (${takingRules}) limit 1) c
-      where ${byKey('e.parent', 'n.id')} limit 1) is null) as untaken
+      where ${byKey('e.parent', 'n.id')} limit 1) is null) as untaken,
+  exists (select from workflow_nodes n where ${byKey('n.workflow_id', 'i.id')} and n.ended = 'succeeded') as "hasSucceeded",
+  case when ${isLeftBy('workflow_failed')} then 'workflow_failed' when ${isLeftBy('workflow_cancelled')} then 'workflow_cancelled' end
+    as "leftBy"
 from unnest($1::uuid[]) as i (id)`,
 }

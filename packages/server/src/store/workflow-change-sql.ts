@@ -107,7 +107,7 @@ where w.id = $1`,
 export const lockAdder: Statement = {
   name: 'lock_adder',
   text: `
-select o.id from open_tasks o
+select o.cancel_reason as "cancelReason" from open_tasks o
 where o.id = $1 and o.workflow_id = $2 and o.status = 'RUNNING' and o.attempt = $3::integer and o.token = $4::bigint
 for update`,
 }

@@ -77,13 +77,15 @@ export class WorkflowChangeStore {
     await rowsOf(client, sql.resume, [id, opened, unfailed])
   }
 
-  /** Whether the lease is the one of a running task of the workflow, which stays as it is to the end of the transaction. */
+  /** Null: the lease is not the one of a running task of the workflow. The task stays as it is to the end of the transaction. */
   async lockAdder(
     client: Connection,
     workflow: Uuid,
     { id, attempt, token }: { readonly id: Uuid; readonly attempt: number; readonly token: bigint },
-  ): Promise<boolean> {
-    return (await rowsOf(client, sql.lockAdder, [id, workflow, attempt, token])).length > 0
+  ): Promise<{ readonly cancelReason: string | null } | null> {
+    type Row = { readonly cancelReason: string | null }
+    const [row] = await rowsOf<Row>(client, sql.lockAdder, [id, workflow, attempt, token])
+    return row ?? null
   }
 
   findNodes(client: Connection, workflow: Uuid, names: readonly string[]): Promise<FoundNode[]> {

@@ -1,4 +1,13 @@
-import type { FailurePolicy, NodeEnd, ParentCounts, TaskStatus, TriggerRule, Uuid, WorkflowStatus } from '@duly/domain'
+import type {
+  FailurePolicy,
+  NodeEnd,
+  ParentCounts,
+  SweepReason,
+  TaskStatus,
+  TriggerRule,
+  Uuid,
+  WorkflowStatus,
+} from '@duly/domain'
 import type { EndedTask, NewWorkflow, NewWorkflowNode } from '../model.js'
 import type { DueTimer } from './timer-store.js'
 
@@ -102,9 +111,12 @@ export interface OpenNode {
   readonly isMarked: boolean
 }
 
+/** What is known of a workflow's ends only by looking at its nodes. */
 export interface VerdictFacts {
   readonly id: Uuid
   readonly untaken: number
+  readonly hasSucceeded: boolean
+  readonly leftBy: SweepReason | null
 }
 
 /** What ended in a workflow; `status` closes it. */

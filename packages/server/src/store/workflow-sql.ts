@@ -78,7 +78,8 @@ nodes as (
   insert into workflow_nodes (id, workflow_id, position, name, trigger_rule, parents, triggered_at, delay_ms, due_at,
     added_by, request_hash)
   select i.id, i.workflow_id, i.position, i.node_name, i.trigger_rule, i.parents, case when i.parents = 0 then now() end,
-    nullif(i.delay_ms, 0), i.scheduled_at, i.added_by, i.request_hash
+    nullif(i.delay_ms, 0), case when i.parents = 0 then greatest(i.scheduled_at, i.start_at) else i.scheduled_at end,
+    i.added_by, i.request_hash
   from input i
 ),
 edges as (

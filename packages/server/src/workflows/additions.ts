@@ -84,11 +84,11 @@ export class Additions {
 
   async #checkLease({ client }: WorkflowTurn, workflow: LockedWorkflow, { adder, lease }: WorkflowAddition) {
     const fence = decodeLease(lease)
-    const isHeld =
-      fence !== null && (await this.#options.changes.lockAdder(client, workflow.id, { id: adder, ...fence }))
-    if (!isHeld)
+    const held = fence && (await this.#options.changes.lockAdder(client, workflow.id, { id: adder, ...fence }))
+    if (!held)
       throw new DulyError('lease_lost', 'The lease is not that of a running attempt of a task of this workflow.')
-    const isEnding = workflow.cancelRequested || (workflow.failurePolicy === 'fail_fast' && workflow.failed > 0)
+    // of one that failed fast the tasks that ran are marked; one that was replayed since is not
+    const isEnding = workflow.cancelRequested || held.cancelReason === 'workflow_failed'
     if (isEnding) throw new DulyError('wrong_state', 'The workflow is being cancelled; nothing can be added to it.')
   }
 

@@ -133,6 +133,30 @@ describe('cancelling', () => {
     await expectSound(node)
   })
 
+  test('every node by itself cancels the workflow, which can then be run again', async () => {
+    const graph = await Graph.submit(node, {
+      a: {},
+      b: { after: ['a'], rule: 'all_done' },
+      c: { after: ['b'], rule: 'one_failed' },
+    })
+    for (const name of ['c', 'b', 'a']) await node.tasks.cancel(graph.idOf(name), null, api)
+    expect(await node.workflows.get(graph.id, null)).toMatchObject({ status: 'CANCELLED', cancelRequested: false })
+    await expectSound(node)
+    await node.workflows.retry(graph.id, null, api)
+    expect(await graph.run()).toEqual([['a'], ['b']])
+    expect(await graph.standing()).toMatchObject({ c: 'CANCELLED skipped' })
+    expect(await graph.status()).toBe('SUCCEEDED')
+    await expectSound(node)
+  })
+
+  test('one of several nodes leaves the workflow what the others make of it', async () => {
+    const graph = await Graph.submit(node, { a: {}, b: {} })
+    await node.tasks.cancel(graph.idOf('b'), null, api)
+    await graph.run()
+    expect(await graph.status()).toBe('SUCCEEDED')
+    await expectSound(node)
+  })
+
   test('one that has ended is refused; that of another tenant is not there', async () => {
     const graph = await Graph.submit(node, { a: {} })
     await expect(node.workflows.cancel(graph.id, 'other', api)).rejects.toMatchObject({ code: 'not_found' })
@@ -189,6 +213,70 @@ describe('running again', () => {
     await expectSound(node)
     expect(await graph.run()).toEqual([['a'], ['b']])
     expect(await node.workflows.get(graph.id, null)).toMatchObject({ status: 'FAILED', failed: 2, run: 2 })
+    await expectSound(node)
+  })
+
+  test('a retry skips what was cancelled by hand where it would have been skipped, and tells what waits for it', async () => {
+    const graph = await Graph.submit(node, {
+      ...{ a: {}, bad: {}, clean: { after: ['a'], rule: 'one_failed' } },
+      ...{ mop: { after: ['clean'] }, next: { after: ['mop'], rule: 'none_failed' } },
+    })
+    await node.tasks.cancel(graph.idOf('mop'), null, api)
+    await graph.run(failing('bad'))
+    expect(await graph.standing()).toMatchObject({
+      ...{ clean: 'CANCELLED skipped', mop: 'CANCELLED cancelled', next: 'FAILED dependency' },
+    })
+    await node.workflows.retry(graph.id, null, api)
+    await expectSound(node)
+    expect(await graph.standing()).toMatchObject({ bad: 'PENDING', mop: 'CANCELLED skipped', next: 'PENDING' })
+    await graph.run()
+    expect(await graph.status()).toBe('SUCCEEDED')
+    await expectSound(node)
+  })
+
+  test('a retry of which nothing runs, since a failed clean-up is not needed any more, closes the workflow at once', async () => {
+    const graph = await Graph.submit(node, { a: {}, clean: { after: ['a'], rule: 'one_failed' } })
+    await graph.run(() => words.fail)
+    await node.tasks.replay(graph.idOf('a'), null, api)
+    await graph.run()
+    expect(await graph.standing()).toEqual({ a: 'SUCCEEDED', clean: 'FAILED' })
+    expect(await graph.status()).toBe('FAILED')
+    await expect(node.tasks.replay(graph.idOf('clean'), null, api)).rejects.toMatchObject({ code: 'wrong_state' })
+    expect(await node.workflows.retry(graph.id, null, api)).toMatchObject({ status: 'SUCCEEDED', run: 3, failed: 0 })
+    expect(await graph.standing()).toEqual({ a: 'SUCCEEDED', clean: 'CANCELLED skipped' })
+    await expectSound(node)
+  })
+
+  test('a retry before the time of the workflow waits for it, delays counted from it', async () => {
+    const later = Date.now() + 3_600_000
+    const graph = await Graph.submit(node, { a: {}, slow: { task: { delayMs: 60_000 } } }, { scheduledAtMs: later })
+    await node.workflows.cancel(graph.id, null, api)
+    await node.workflows.retry(graph.id, null, api)
+    expect(await graph.standing()).toEqual({ a: 'SCHEDULED', slow: 'SCHEDULED' })
+    const due = async (name: string) => (await node.tasks.get(graph.idOf(name), null)).dueAtMs
+    expect([await due('a'), await due('slow')]).toEqual([later, later + 60_000])
+    await expectSound(node)
+  })
+
+  test('a replay of one node leaves what was cancelled with it, and the workflow what it was, until that is retried', async () => {
+    const cancelled = await Graph.submit(node, { a: {}, b: {} })
+    await node.workflows.cancel(cancelled.id, null, api)
+    const failed = await Graph.submit(node, { a: {}, b: {} }, { failurePolicy: 'fail_fast' })
+    await failed.claim()
+    await failed.say('a', words.fail)
+    await failed.say('b', words.stop)
+    for (const [graph, status] of [
+      [cancelled, 'CANCELLED'],
+      [failed, 'FAILED'],
+    ] as const) {
+      await node.tasks.replay(graph.idOf('a'), null, api)
+      expect(await graph.run()).toEqual([['a']])
+      expect(await node.workflows.get(graph.id, null)).toMatchObject({ status, failed: 0 })
+      await expectSound(node)
+      await node.workflows.retry(graph.id, null, api)
+      expect(await graph.run()).toEqual([['b']])
+      expect(await graph.status()).toBe('SUCCEEDED')
+    }
     await expectSound(node)
   })
 
@@ -258,6 +346,27 @@ describe('adding nodes', () => {
     ])
     await expectSound(node)
   })
+})
+
+test('a task that failed fast once may add nodes when it runs again, and not while it is to stop', async () => {
+  const { tenant: _, ...task } = newTask({ queue: 'fast' })
+  const more = { name: 'more', task, namedTenant: null, dependencies: [], triggerRule: 'all_succeeded' } as const
+  const nodes = [{ ...more, requestHash: Buffer.alloc(32, 'x') }]
+  const graph = await Graph.submit(node, { a: {}, b: {}, c: {} }, { queue: 'fast', failurePolicy: 'fail_fast' })
+  await graph.claim()
+  await graph.say('a', words.fail)
+  const addition = { adder: graph.idOf('b'), lease: graph.life('b').lease, nodes }
+  await expect(node.workflows.addNodes(graph.id, null, addition)).rejects.toMatchObject({ code: 'wrong_state' })
+  await graph.sayAll(['b', 'c'], words.stop)
+  // a stays failed: b alone is run again
+  await node.tasks.replay(graph.idOf('b'), null, api)
+  expect(await graph.claim()).toEqual(['b'])
+  const again = { adder: graph.idOf('b'), lease: graph.life('b').lease, nodes }
+  expect((await node.workflows.addNodes(graph.id, null, again)).nodes).toMatchObject([{ name: 'more', isNew: true }])
+  await graph.say('b')
+  expect(await graph.run()).toEqual([['more']])
+  expect(await graph.status()).toBe('FAILED')
+  await expectSound(node)
 })
 
 test('lists tell of workflows newest first, by what they are', async () => {

@@ -73,7 +73,8 @@ class Model {
     )
     if (this.isCancelled) return 'CANCELLED'
     const failures = this.#isFailFast ? failed : untaken
-    return failures.length > 0 ? 'FAILED' : 'SUCCEEDED'
+    if (failures.length > 0) return 'FAILED'
+    return this.in('SUCCEEDED').length > 0 ? 'SUCCEEDED' : 'CANCELLED'
   }
 
   /** A running node was cancelled by what marked it. */

@@ -39,7 +39,8 @@ export class Reopening {
   async replay(id: Uuid, tenant: TenantScope, actor: string): Promise<boolean> {
     return this.#ends.ofTasks([id], async (turn) => {
       const [workflow] = turn.locked
-      if (!workflow || (tenant !== null && workflow.tenant !== tenant)) return false
+      if (!workflow) throw recordsGone()
+      if (tenant !== null && workflow.tenant !== tenant) return false
       if (workflow.cancelRequested && workflow.status === 'RUNNING') throw beingCancelled()
       return this.#reopen(turn, workflow, { actor, node: id })
     })
@@ -50,15 +51,19 @@ export class Reopening {
     const store = this.#store
     if (await store.isUnsettled(client, id)) throw unsettled()
     const { nodes, edges } = await store.graph(client, id)
-    const { reopened, recounted, unmet } = planRetry(nodes, parentsOf(nodes, edges), seedsOf(nodes, how.node))
+    const { reopened, recounted, unmet } = planRetry(nodes, parentsOf(nodes, edges), {
+      seeds: seedsOf(nodes, how.node),
+      isNamed: how.node !== null,
+    })
     if (reopened.length === 0) {
       if (unmet.length > 0) throw unmetRule(nodes[unmet[0] as number]?.name ?? '')
       return false
     }
     const row = (place: number): RetryRow => nodes[place] as RetryRow
-    const again = reopened.map(({ node, status, counts }) => {
-      const { id, isDelayed } = row(node)
-      return { id, counts, status, next: isDelayed ? ('BLOCKED' as const) : status }
+    const again = reopened.map(({ node, verdict, counts }) => {
+      const { id: nodeId, isDelayed, triggerRule } = row(node)
+      const next = verdict === 'run' && !isDelayed ? ('PENDING' as const) : ('BLOCKED' as const)
+      return { id: nodeId, workflowId: id, verdict, counts, triggerRule, next }
     })
     const landed = await store.reopen(client, again, { actor: how.actor, slot })
     if (landed.length !== again.length) throw recordsGone()
@@ -68,7 +73,9 @@ export class Reopening {
     )
     const unfailed = reopened.filter(({ node }) => row(node).end === 'failed').length
     await store.resume(client, id, { opened: again.length, unfailed })
-    await settlement.unblock(again.filter(({ status }) => status === 'PENDING').map(({ id }) => id))
+    settlement.resumed(id, { opened: again.length, unfailed })
+    const judged = again.filter(({ verdict }) => verdict !== 'wait')
+    await settlement.judge(judged.map(({ counts, ...node }) => ({ ...node, ...counts })))
     return true
   }
 }

@@ -1,4 +1,4 @@
-import { judgeNode, type Uuid } from '@duly/domain'
+import { judgeNode, type SweepReason, type Uuid } from '@duly/domain'
 import type { Connection } from '../store/database.js'
 import type { SettleStore } from '../store/settle-store.js'
 import type {
@@ -27,7 +27,7 @@ export interface Settled {
 /** Why everything that is open is cancelled, and by whom. */
 export interface Sweep {
   readonly actor: string
-  readonly reason: 'workflow_failed' | 'workflow_cancelled'
+  readonly reason: SweepReason
 }
 
 /** Ends that are passed on in one statement … */
@@ -52,7 +52,7 @@ export class Settlement {
   readonly #workflows: Map<Uuid, LockedWorkflow>
   readonly #cancelling = new Set<Uuid>()
   readonly #gone = new Set<Uuid>()
-  readonly #tallies = new Map<Uuid, { ended: number; failed: number }>()
+  readonly #tallies = new Map<Uuid, { ended: number; failed: number; hasSucceeded: boolean }>()
   readonly #told = { unblocked: [] as UnblockedNode[], ended: [] as EndedNode[], stopping: new Set<Uuid>() }
   #queue: NodeEnding[] = []
 
@@ -85,6 +85,15 @@ export class Settlement {
   grew(id: Uuid, nodes: number): void {
     const workflow = this.#workflows.get(id)
     if (workflow) this.#workflows.set(id, { ...workflow, nodes: workflow.nodes + nodes, open: workflow.open + nodes })
+  }
+
+  /** The transaction opened so many nodes again, of which so many had failed; a cancellation that was asked for before is over. */
+  resumed(id: Uuid, { opened, unfailed }: { readonly opened: number; readonly unfailed: number }): void {
+    const workflow = this.#workflows.get(id)
+    if (!workflow) return
+    const { open, failed } = workflow
+    this.#workflows.set(id, { ...workflow, status: 'RUNNING', open: open + opened, failed: failed - unfailed })
+    this.#cancelling.delete(id)
   }
 
   /** Where verdicts of this transaction have brought nodes so far. */
@@ -165,10 +174,11 @@ export class Settlement {
   #ended(ends: readonly NodeEnding[]): void {
     for (const { id, workflowId, kind } of ends) {
       this.#gone.add(id)
-      const tally = this.#tallies.get(workflowId) ?? { ended: 0, failed: 0 }
+      const tally = this.#tallies.get(workflowId) ?? { ended: 0, failed: 0, hasSucceeded: false }
       this.#tallies.set(workflowId, tally)
       tally.ended++
       if (kind === 'failed') tally.failed++
+      if (kind === 'succeeded') tally.hasSucceeded = true
     }
     this.#queue.push(...ends)
   }
@@ -230,10 +240,11 @@ export class Settlement {
     if (counted.length === 0) return []
     const closing = counted
       .filter(({ workflow, ended }) => workflow.open === ended)
-      .map(({ workflow, failed }) => ({
+      .map(({ workflow, failed, hasSucceeded }) => ({
         ...workflow,
         failed: workflow.failed + failed,
         cancelRequested: this.#cancelling.has(workflow.id),
+        hasSucceeded,
       }))
     const verdicts = await verdictsOf(closing, (ids) => this.#store.verdictFacts(this.#client, ids))
     return this.#store.tally(
