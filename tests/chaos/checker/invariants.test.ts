@@ -242,6 +242,12 @@ const damages: Readonly<Record<string, readonly string[]>> = {
     `update workflows set status = 'SUCCEEDED' where id = sample(21)`,
     `update workflow_nodes set ended = 'succeeded' where id = sample(25)`,
   ],
+  'a workflow has succeeded only if a task of it did, and was cancelled only if that was asked for or nothing of it succeeded':
+    [
+      `update workflows set status = 'SUCCEEDED' where id = sample(21)`,
+      'update workflows set cancel_requested_at = now() where id = sample(21)',
+      `update workflows set status = 'CANCELLED' where id = sample(21); update workflow_nodes set ended = 'succeeded' where id = sample(25)`,
+    ],
 }
 
 test('each invariant has damages that it must see', () => {
