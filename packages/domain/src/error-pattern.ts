@@ -11,7 +11,6 @@ const readChars = 16_384
 const hexGroup = '[0-9a-fA-F]{1,4}'
 const hexGroups = `(?:${hexGroup}(?::${hexGroup}){0,6})?`
 const ofCode = '(?:[ _-]?[Cc]ode)'
-const codeEnds = '(?![\\w-]|[.,]\\d)'
 const day = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}'
 const month = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}'
 
@@ -30,8 +29,8 @@ const varying = new RegExp(
     /(?<email>(?<![\w.+>-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+)/.source,
     // of a URL
     /(?<query>\?[\w.~%[\]-]{1,64}=[^\s"'`<>()]*)/.source,
-    // what an HTTP status or the code of an exit says is no detail
-    `(?<code>(?<=\\b(?:[Ss]tatus${ofCode}?|[Rr]esponse${ofCode}?|HTTP(?:/(?:\\d(?:\\.\\d)?|<n>))?)[ :=]{1,2})[1-5]\\d\\d${codeEnds}|(?<=\\b(?:[Ee]xit(?:ed)?(?: with)?(?:${ofCode}| status)|errno|signal)[ :=]{1,2})\\d{1,3}${codeEnds})`,
+    // what an HTTP status or the code of an exit says is no detail; with the word that says so
+    `(?<code>(?<![\\w-])(?:(?:[Ss]tatus${ofCode}?|[Rr]esponse${ofCode}?|HTTP(?:/(?:\\d(?:\\.\\d)?|<n>))?)[ :=]{1,2}[1-5]\\d\\d|(?:[Ee]xit(?:ed)?(?: with)?(?:${ofCode}| status)|errno|signal)[ :=]{1,2}\\d{1,3})(?![\\w-]|[.,]\\d))`,
     // IPv6, MAC
     `(?<address>(?<![\\w:.])(?:(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}|(?:${hexGroup}:){7}${hexGroup}|(?=[a-fA-F:]*\\d)${hexGroups}::${hexGroups})(?![\\w:]))`,
     // 30s, 1.5ms, 1h2m3s
@@ -86,7 +85,7 @@ function placeholder(found: string, groups: Groups): string {
     case 'query':
       return '?<query>'
     case 'code':
-      return found
+      return found.replace(/^HTTP\/\d(?:\.\d)?/, 'HTTP/<n>')
     case 'duration':
       return '<duration>'
     case 'address':

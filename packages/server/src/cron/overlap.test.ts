@@ -108,10 +108,18 @@ describe('more earlier tasks than one transaction cancels', () => {
     const ids = tasks.map((task) => task.id)
     for (const table of ['tasks', 'open_tasks'])
       await store.query(`update ${table} set cron_id = $1 where id = any ($2)`, [id, ids])
+    await store.query(
+      `insert into cron_firings (cron_id, fire_time, tenant, fired_at, outcome, task_id)
+       select $1, now() - n * interval '1 ms', 'acme', now(), 'triggered', i from unnest($2::uuid[]) with ordinality as t (i, n)`,
+      [id, ids],
+    )
     const worker = await store.worker({ queues: [queue], slots: 5_000 })
     const claimed = running === 0 ? [] : await store.claim(worker, running, { queue })
     return { id, ids, worker, claimed }
   }
+
+  /** Of those that were no trigger's. */
+  const firedOf = async (id: Uuid) => (await outcomesOf(id)).filter((outcome) => outcome !== 'triggered')
 
   const counted = async (id: Uuid) =>
     (
@@ -130,7 +138,7 @@ describe('more earlier tasks than one transaction cancels', () => {
     await one.clock.sync()
     await one.firer.fire()
     expect(await counted(id)).toEqual({ open: backlog - 1_000, marked: 0, cancelled: 1_000 })
-    expect(await outcomesOf(id)).toEqual([])
+    expect(await firedOf(id)).toEqual([])
     // what else is due is not held up
     expect(await outcomesOf(other.id)).toEqual(['fired'])
     one.fired.length = 0
@@ -138,7 +146,7 @@ describe('more earlier tasks than one transaction cancels', () => {
     expect(one.fired.map(({ cancelled }) => cancelled.length)).toEqual([1_000, 300, 0])
     expect(await counted(id)).toEqual({ open: 1, marked: 0, cancelled: backlog })
     expect(await openOf(id)).toMatchObject([{ status: 'PENDING' }])
-    expect(await outcomesOf(id)).toEqual(['fired'])
+    expect(await firedOf(id)).toEqual(['fired'])
     expect(await one.cron.get(id, null)).toMatchObject({ fired: 1, skipped: 0 })
   })
 
