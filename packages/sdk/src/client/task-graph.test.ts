@@ -68,6 +68,13 @@ describe('types', () => {
       workflow.task('welcome', 'welcome', null, { after: ['create-account'] })
       const parts: WorkflowNode<string, string>[] = []
       workflow.task('join', 'join', null, { after: parts, triggerRule: 'all_done' })
+      // @ts-expect-error the payload is missing
+      workflow.task('create-account', account)
+      // @ts-expect-error there is no such rule
+      workflow.task('create-account', account, { user: 'a' }, { after: [other], triggerRule: 'all_success' })
+      expectTypeOf(workflow.task('plain', 'plain')).toEqualTypeOf<WorkflowNode<'plain', unknown>>()
+      // names that only the program knows are checked when it runs
+      workflow.task('welcome', welcome, payload, { after: parts })
     }
     expectTypeOf(check).toBeFunction()
   })

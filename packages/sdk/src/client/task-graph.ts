@@ -1,4 +1,4 @@
-import type { DependencyDefinitions, ResultOf, TaskDefinition } from '../define-task.js'
+import type { DependencyDefinitions, NoDependencies, ResultOf, TaskDefinition } from '../define-task.js'
 import { checkOptions, namesOf, type OptionNames } from '../known-options.js'
 import type { StandardSchema } from '../standard-schema.js'
 import type { RawJson } from './raw-json.js'
@@ -53,19 +53,39 @@ type IsGiven<Name, Definition, After extends readonly NodeRef[]> =
       : false
     : true
 
-/** The dependencies that `after` does not give, or gives with another result. */
-type Missing<Dependencies, After extends readonly NodeRef[]> = {
-  [Name in keyof Dependencies & string]: Name extends NameOf<After[number]>
-    ? IsGiven<Name, Dependencies[Name], After> extends true
-      ? never
-      : Name
-    : Name
+/** The dependencies that `after` does not give. */
+type Missing<Dependencies, After extends readonly NodeRef[]> = Exclude<
+  keyof Dependencies & string,
+  NameOf<After[number]>
+>
+
+/** Those that it gives with another result. */
+type Different<Dependencies, After extends readonly NodeRef[]> = {
+  [Name in keyof Dependencies & string]: IsGiven<Name, Dependencies[Name], After> extends true ? never : Name
 }[keyof Dependencies & string]
 
-/** Whatever a definition is when its dependencies are given; nothing is what they are when not. */
-export type WithAll<Dependencies, After extends readonly NodeRef[]> = [Missing<Dependencies, After>] extends [never]
-  ? unknown
-  : { readonly 'its `after` must have': Missing<Dependencies, After> }
+/**
+ * Whatever a definition is when its dependencies are given; nothing is what they are when not. Of nodes whose names only the program knows
+ * when it runs it is left to the check there.
+ */
+export type WithAll<Dependencies, After extends readonly NodeRef[]> =
+  string extends NameOf<After[number]>
+    ? unknown
+    : [Missing<Dependencies, After>] extends [never]
+      ? [Different<Dependencies, After>] extends [never]
+        ? unknown
+        : { readonly 'another result than it reads, in `after`': Different<Dependencies, After> }
+      : { readonly 'what it reads, in `after`': Missing<Dependencies, After> }
+
+type PayloadOf<Task> =
+  Task extends TaskDefinition<infer PayloadIn, unknown, unknown, unknown, DependencyDefinitions> ? PayloadIn : never
+
+type DependenciesOf<Task> = Task extends { readonly dependencies: infer Dependencies } ? Dependencies : NoDependencies
+
+/** What follows the task: of a mere type even the payload may be left out. One signature for both, so that an error is told once. */
+type TaskArguments<Task, After extends readonly NodeRef[]> = [Task] extends [string]
+  ? [payload?: unknown, options?: NodeOptions<After>]
+  : [payload: PayloadOf<Task> | RawJson, options?: NodeOptions<After>]
 
 interface Draft {
   readonly node: WorkflowNode
@@ -96,30 +116,20 @@ export class TaskGraph<Ref extends NodeRef = WorkflowNode> {
     this.#mayNameOthers = options.mayNameOthers
   }
 
-  task<
-    Name extends string,
-    PayloadIn,
-    Result,
-    Dependencies extends DependencyDefinitions,
-    const After extends readonly Ref[] = readonly [],
-  >(
-    name: Name,
-    task: TaskDefinition<PayloadIn, unknown, unknown, Result, Dependencies> & WithAll<Dependencies, After>,
-    payload: PayloadIn | RawJson,
-    options?: NodeOptions<After>,
-  ): WorkflowNode<Name, Result>
-  task<Name extends string>(
-    name: Name,
-    taskType: string,
-    payload?: unknown,
-    options?: NodeOptions<readonly Ref[]>,
-  ): WorkflowNode<Name>
   /**
-   * Adds a task. Its name is unique in the workflow; what it waits for stands in `after`.
+   * Adds a task, by its definition or its type alone. Its name is unique in the workflow; what it waits for stands in `after`.
    *
    * @throws TypeError for an unknown option, for a name that is taken, and when a dependency of its definition is not in `after`
    */
-  task(name: string, task: AnyTask | string, payload?: unknown, options: NodeOptions = {}): WorkflowNode {
+  task<Name extends string, Task extends AnyTask | string, const After extends readonly Ref[] = readonly []>(
+    name: Name,
+    task: Task & WithAll<DependenciesOf<Task>, After>,
+    ...[payload, options]: TaskArguments<Task, After>
+  ): WorkflowNode<Name, Task extends string ? unknown : ResultOf<Task>> {
+    return this.#add(name, task, { payload, options: options ?? {} }) as WorkflowNode<never, never>
+  }
+
+  #add(name: string, task: AnyTask | string, { payload, options }: Pick<Draft, 'payload' | 'options'>): WorkflowNode {
     const place = `${this.#call}, task ${JSON.stringify(name)}`
     checkOptions(place, options, nodeNames)
     checkTaskOptions(place, options)
