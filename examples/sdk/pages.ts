@@ -29,9 +29,9 @@ await worker.start()
 export async function printPages(pages: number): Promise<number> {
   const workflow = duly.workflow('print')
   workflow.task('split', split, { pages })
-  const handle = await workflow.submit()
-  const { graph } = await handle.result()
-  const merged = graph.find(({ name }) => name === 'merge')
-  const { bytes } = (await duly.tasks.get(merged?.id ?? '')).result as { bytes: number }
+  const { id } = await workflow.submit()
+  await duly.workflows.wait(id)
+  const handle = await duly.workflows.handle(id) // knows the tasks that were added
+  const { bytes } = await handle.node('merge', merge).result()
   return bytes
 }

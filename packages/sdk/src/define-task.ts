@@ -48,9 +48,15 @@ export function checkRetry(call: string, retry: RetryOptions | undefined): void 
   checkOptions(`${call}, retry`, retry, retryNames)
 }
 
+/** A task type with what its results are decoded by. */
+export interface ResultType<Result> {
+  readonly type: string
+  readonly result: StandardSchema<unknown, Result> | undefined
+}
+
 /** Tasks whose results a handler reads, by their names in the workflow. */
 export interface DependencyDefinitions {
-  readonly [name: string]: { readonly type: string; readonly result: StandardSchema<unknown, unknown> | undefined }
+  readonly [name: string]: ResultType<unknown>
 }
 
 /** Of a task that reads no results of others. */

@@ -1,10 +1,11 @@
+import type { ResultType } from '../define-task.js'
 import { toMs } from '../duration.js'
 import { WorkflowFailedError, WorkflowTimeoutError } from '../errors.js'
 import { WorkflowNode } from './task-graph.js'
-import type { TaskHandle, WaitOptions } from './task-handle.js'
+import type { TaskHandle } from './task-handle.js'
 import type { Tasks } from './tasks.js'
 import type { WorkflowReceipt, WorkflowRecord, WorkflowSummary } from './workflow-records.js'
-import type { Workflows } from './workflows.js'
+import type { Workflows, WorkflowWaitOptions } from './workflows.js'
 
 /** What a handle is made of. */
 export interface WorkflowHandleSource {
@@ -32,20 +33,21 @@ export class WorkflowHandle {
   }
 
   node<Name extends string, Result>(node: WorkflowNode<Name, Result>): TaskHandle<Result>
+  node<Result>(name: string, task: ResultType<Result>): TaskHandle<Result>
   node(name: string): TaskHandle
   /**
-   * The handle of one of its tasks: `await handle.node(account).result()`.
+   * The handle of one of its tasks: `await handle.node(account).result()`; by its name with the definition that decodes its result.
    *
-   * @throws RangeError when the workflow was not submitted with such a task
+   * @throws RangeError when the workflow has no such task; of those that were added later `duly.workflows.handle(id)` knows
    */
-  node(node: WorkflowNode | string): TaskHandle {
+  node(node: WorkflowNode | string, task?: ResultType<unknown>): TaskHandle {
     const name = typeof node === 'string' ? node : node.name
     const receipt = this.receipt.tasks.get(name)
     if (receipt === undefined || (node instanceof WorkflowNode && !this.#source.owns(node))) {
-      throw new RangeError(`workflow ${this.id} was not submitted with the task ${JSON.stringify(name)}`)
+      throw new RangeError(`workflow ${this.id} has no task ${JSON.stringify(name)} that this handle knows of`)
     }
-    const task = typeof node === 'string' ? { type: name, result: undefined } : node
-    return this.#source.tasks.handle(receipt, task)
+    const definition = typeof node === 'string' ? (task ?? { type: name, result: undefined }) : node
+    return this.#source.tasks.handle(receipt, definition)
   }
 
   /**
@@ -54,7 +56,7 @@ export class WorkflowHandle {
    *
    * @throws WorkflowFailedError when it ended FAILED or CANCELLED; WorkflowTimeoutError
    */
-  async result(options: WaitOptions = {}): Promise<WorkflowRecord> {
+  async result(options: WorkflowWaitOptions = {}): Promise<WorkflowRecord> {
     const record = await this.#source.workflows.wait(this.id, options)
     if (record.status === 'RUNNING') {
       throw new WorkflowTimeoutError(this.id, toMs(options.timeout ?? Number.MAX_SAFE_INTEGER))

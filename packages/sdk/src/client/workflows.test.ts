@@ -148,6 +148,7 @@ describe('the handle of a workflow', () => {
     const handle = await workflow.submit()
     expect(await handle.node(b).result()).toEqual(new Date('2026-05-01T00:00:00Z'))
     expect(await handle.node('b').result()).toBe('2026-05-01T00:00:00Z')
+    expect(await handle.node('b', { type: 't', result: dated }).result()).toEqual(new Date('2026-05-01T00:00:00Z'))
     expect(server.calls[1]?.path).toMatch(/^\/api\/v1\/tasks\/task-b\?wait_seconds=/)
     expect(() => handle.node('nobody')).toThrow(RangeError)
     expect(() => handle.node(duly.workflow('other').task('b', 't'))).toThrow(RangeError)
@@ -183,6 +184,19 @@ describe('the handle of a workflow', () => {
     expect(server.calls[1]?.path).toMatch(/^\/api\/v1\/workflows\/wf-1\?wait_seconds=30$/)
   })
 
+  it('is told how far it came while it waits, in short waits', async () => {
+    const replies = [ACCEPTED, record('RUNNING', node('a', 'RUNNING')), record('SUCCEEDED', node('a', 'SUCCEEDED'))]
+    const { duly, server } = await clientOf((_, n) => replies[n - 1] ?? problem(500, 'internal'))
+    const workflow = duly.workflow('w')
+    workflow.task('a', 't')
+    const seen: string[] = []
+    const handle = await workflow.submit()
+    await handle.result({ onProgress: ({ status, graph }) => seen.push(`${status} ${graph[0]?.status}`) })
+    expect(seen).toEqual(['RUNNING RUNNING', 'SUCCEEDED SUCCEEDED'])
+    expect(server.calls[1]?.path).toMatch(/\?wait_seconds=1$/)
+    await expect(duly.workflows.wait('wf-1', { onprogress: () => {} } as object)).rejects.toThrow(/onProgress/)
+  })
+
   it('stops waiting at its own limit', async () => {
     const { duly } = await clientOf((_, n) => (n === 1 ? ACCEPTED : record('RUNNING')))
     const workflow = duly.workflow('w')
@@ -208,6 +222,26 @@ describe('duly.workflows', () => {
       'POST /api/v1/workflows/wf-1/cancel',
       'POST /api/v1/workflows/wf-1/retry',
     ])
+  })
+
+  it('gives the handle of one that was submitted elsewhere, with the tasks that were added to it', async () => {
+    const graph = [
+      { ...node('a', 'SUCCEEDED'), task_type: 't' },
+      { ...node('late', 'SUCCEEDED'), added_by: 'a' },
+    ]
+    const { duly, server } = await clientOf((call) =>
+      call.path.startsWith('/api/v1/tasks/')
+        ? { body: { task_id: 'task-late', status: 'SUCCEEDED', result: 7, error: null } }
+        : record('SUCCEEDED', ...graph),
+    )
+    const handle = await duly.workflows.handle('wf-1')
+    expect([handle.id, handle.receipt.status, handle.isReplay]).toEqual(['wf-1', 'SUCCEEDED', false])
+    expect(await handle.node('late').result()).toBe(7)
+    expect(server.calls.at(-1)?.path).toMatch(/^\/api\/v1\/tasks\/task-late/)
+    const rebuilt = duly.workflow('w')
+    expect(handle.node(rebuilt.task('a', 't')).id).toBe('task-a')
+    expect(() => handle.node(duly.workflow('w').task('a', 'other'))).toThrow('has no task "a"')
+    expect(() => handle.node('nobody')).toThrow('workflow wf-1 has no task "nobody" that this handle knows of')
   })
 
   it('lists by filters, page by page', async () => {

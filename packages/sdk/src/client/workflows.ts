@@ -1,6 +1,6 @@
 import { checkOptions, namesOf } from '../known-options.js'
 import type { ApiAnswer, HttpClient } from './http.js'
-import { longPoll, waitQuery } from './long-poll.js'
+import { type LongPoll, longPoll, waitQuery } from './long-poll.js'
 import { type PageOptions, pageQuery } from './page-options.js'
 import { keepRaw, keepRawItems, type RawJson, rawJson } from './raw-json.js'
 import type { Page, TaskStatus } from './records.js'
@@ -41,7 +41,18 @@ const getNames = {
   names: ['waitSeconds', 'signal'],
   elsewhere: { wait_seconds: 'waitSeconds', wait: 'waitSeconds', timeout: 'waitSeconds' },
 }
-const waitNames = namesOf<WaitOptions>({ timeout: true, signal: true })
+
+/** How long to wait for the end of a workflow, and who is told meanwhile. */
+export interface WorkflowWaitOptions extends WaitOptions {
+  /** Told how it stands, about once a second (of a large graph less often), and at the end. */
+  readonly onProgress?: (workflow: WorkflowRecord) => void
+}
+
+const waitNames = namesOf<WorkflowWaitOptions>({ timeout: true, signal: true, onProgress: true })
+
+/** Shortest single wait with somebody who wants to see progress, s; and what part of the time reading the record may take. */
+const WATCHED_WAIT_SECONDS = 1
+const READING_SHARE = 0.05
 
 /** `duly.workflows`: graphs of tasks. They are put together by {@link Duly.workflow}. */
 export class Workflows {
@@ -104,13 +115,20 @@ export class Workflows {
    * The record once no task of it is open; or as it stands when `timeout` is over. Waits on through an outage of the server of up to a
    * minute.
    */
-  async wait(id: string, options: WaitOptions = {}): Promise<WorkflowRecord> {
+  async wait(id: string, options: WorkflowWaitOptions = {}): Promise<WorkflowRecord> {
     checkOptions('workflows.wait', options, { names: waitNames })
-    return longPoll(
-      (poll) => this.get(id, poll),
-      ({ status }) => status !== 'RUNNING',
-      options,
-    )
+    const { onProgress, ...limits } = options
+    const ask = (poll: LongPoll) => this.get(id, poll)
+    return longPoll(onProgress ? watched(ask, onProgress) : ask, ({ status }) => status !== 'RUNNING', limits)
+  }
+
+  /** The handle of a workflow that was submitted elsewhere, with the tasks that it has now, added ones too. */
+  async handle(id: string): Promise<WorkflowHandle> {
+    const { status, graph } = await this.get(id)
+    const nodes = new Map(graph.map((node) => [node.name, node]))
+    const receipt = { id, status, tasks: nodes }
+    const owns = ({ name, type }: WorkflowNode) => nodes.get(name)?.taskType === type
+    return new WorkflowHandle({ workflows: this, tasks: this.#tasks, receipt, isReplay: false, owns })
   }
 
   /** Cancels what waits at once, and marks what runs: RUNNING with `cancelRequested` until that has ended. Repeating it changes nothing. */
@@ -171,6 +189,23 @@ export class Workflows {
     const path = workflowPath(id, 'tasks')
     const answer = await this.#http.call<WireNodes>({ method: 'POST', path, body, repeatable: true, signal })
     return nodesOf(answer.body)
+  }
+}
+
+/** Asks in short waits and tells what was seen. A record has the whole graph: the longer one takes to read, the longer is the next wait. */
+function watched(
+  ask: (poll: LongPoll) => Promise<WorkflowRecord>,
+  onProgress: (workflow: WorkflowRecord) => void,
+): (poll: LongPoll) => Promise<WorkflowRecord> {
+  let longestSeconds = WATCHED_WAIT_SECONDS
+  return async (poll) => {
+    const waitSeconds = Math.min(poll.waitSeconds, longestSeconds)
+    const beganMs = performance.now()
+    const workflow = await ask({ ...poll, waitSeconds })
+    const readingSeconds = (performance.now() - beganMs) / 1_000 - waitSeconds
+    longestSeconds = Math.max(WATCHED_WAIT_SECONDS, readingSeconds / READING_SHARE)
+    onProgress(workflow)
+    return workflow
   }
 }
 

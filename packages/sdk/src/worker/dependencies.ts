@@ -1,15 +1,9 @@
 import type { TaskStatus } from '../client/records.js'
-import type { DependencyDefinitions, NoDependencies, ResultOf } from '../define-task.js'
+import type { DependencyDefinitions, NoDependencies, ResultOf, ResultType } from '../define-task.js'
 import { InvalidResultError, NoResultError } from '../errors.js'
-import { type StandardSchema, validate } from '../standard-schema.js'
+import { validate } from '../standard-schema.js'
 import type { Attempt } from './attempt.js'
 import type { WireDependencyResults } from './wire.js'
-
-/** A task type with what its results are decoded by. */
-export interface ResultType<Result> {
-  readonly type: string
-  readonly result: StandardSchema<unknown, Result> | undefined
-}
 
 /** What a task of a workflow knows of those that it waited for. */
 export interface Dependencies<Declared extends DependencyDefinitions = NoDependencies> {
