@@ -146,6 +146,16 @@ describe("the SDK's page", () => {
     expect(log).toHaveBeenCalledWith('hello to account 13')
   })
 
+  it('runs a workflow on a schedule', async () => {
+    vi.stubEnv('DULY_URL', playground.url)
+    const { duly, worker, runTonight } = await import('../../examples/sdk/nightly.js')
+    onTestFinished(() => {
+      vi.unstubAllEnvs()
+      return worker.stop().then(() => duly.close())
+    })
+    expect(await runTonight()).toMatchObject({ name: 'nightly', status: 'SUCCEEDED', nodes: 2 })
+  })
+
   it('runs a workflow that grows while it runs', async () => {
     vi.stubEnv('DULY_URL', playground.url)
     const { duly, worker, printPages } = await import('../../examples/sdk/pages.js')

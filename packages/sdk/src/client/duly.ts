@@ -61,7 +61,7 @@ export class Duly {
    * @throws TypeError for an unknown option
    */
   workflow(name: string, options: WorkflowOptions = {}): WorkflowBuilder {
-    return new WorkflowBuilder(this.workflows, name, options)
+    return new WorkflowBuilder({ workflows: this.workflows }, name, options)
   }
 
   /** Rates, percentiles and counts of a window, and what waits and runs now. */

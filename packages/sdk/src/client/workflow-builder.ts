@@ -39,17 +39,23 @@ export const submitWorkflowNames = {
   elsewhere: { idempotency_key: 'idempotencyKey' },
 }
 
+/** Who takes the text of a workflow, and the trace that its tasks continue unless a submission says otherwise. */
+export interface WorkflowTarget {
+  readonly workflows: Pick<Workflows, 'submitText'>
+  readonly traceparent?: string
+}
+
 /** A workflow that is being put together; each `submit` makes one of it. */
 export class WorkflowBuilder extends TaskGraph<WorkflowNode> {
   readonly name: string
-  readonly #workflows: Workflows
+  readonly #target: WorkflowTarget
   readonly #options: WorkflowOptions
 
-  constructor(workflows: Workflows, name: string, options: WorkflowOptions = {}) {
+  constructor(target: WorkflowTarget, name: string, options: WorkflowOptions = {}) {
     super(`workflow ${JSON.stringify(name)}`, { mayNameOthers: false })
     checkOptions('workflow', options, workflowNames)
     this.name = name
-    this.#workflows = workflows
+    this.#target = target
     this.#options = options
   }
 
@@ -70,7 +76,9 @@ export class WorkflowBuilder extends TaskGraph<WorkflowNode> {
     })
     const tasks = await this.encode()
     const text = `${head.slice(0, -1)},"tasks":[${tasks.join(',')}]}`
-    return this.#workflows.submitText(text, options, (node) => this.owns(node))
+    const { workflows, traceparent } = this.#target
+    const trace = traceparent === undefined ? {} : { traceparent }
+    return workflows.submitText(text, { ...trace, ...options }, (node) => this.owns(node))
   }
 }
 

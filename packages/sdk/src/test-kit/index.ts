@@ -7,4 +7,5 @@ export {
   type RunHandlerOptions,
   runHandler,
   type Submission,
+  type SubmittedWorkflow,
 } from './run-handler.js'

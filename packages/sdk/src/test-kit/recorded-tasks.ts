@@ -14,15 +14,13 @@ export interface Submission {
 }
 
 /** There is no server behind a handler that runs alone. */
-class NoServer extends HttpClient {
+export class NoServer extends HttpClient {
   constructor() {
     super(resolveOptions({ url: 'http://127.0.0.1:9' }))
   }
 
   override async call<T>(): Promise<ApiAnswer<T>> {
-    throw new Error(
-      'runHandler has no server: a handler that asks for the task that it submitted is tested on a test server',
-    )
+    throw new Error('runHandler has no server: a handler that asks for what it submitted is tested on a test server')
   }
 }
 

@@ -243,6 +243,32 @@ describe('a task of a workflow', () => {
     ])
   })
 
+  it('submits others, which are told', async () => {
+    const run = await runHandler(
+      'nightly',
+      async (_, context) => {
+        const nightly = context.workflow('nightly')
+        const part = nightly.task('part', double, '21')
+        nightly.task('merge', 'merge', null, { after: [part] })
+        const handle = await nightly.submit({ idempotencyKey: context.idempotencyKey })
+        return [handle.id, handle.node(part).receipt.status, handle.node('merge').receipt.status]
+      },
+      null,
+      { idempotencyKey: 'k', metadata: { tenant_id: 'acme' }, traceparent: '00-1-2-01' },
+    )
+    expect(run.result).toEqual(['wf-submitted-1', 'PENDING', 'BLOCKED'])
+    expect(run.workflows).toEqual([
+      {
+        ...{ name: 'nightly', metadata: { tenant_id: 'acme' } },
+        options: { idempotencyKey: 'k', traceparent: '00-1-2-01' },
+        tasks: [
+          { name: 'part', taskType: 'double', payload: '21', after: [] },
+          { name: 'merge', taskType: 'merge', payload: null, after: ['part'] },
+        ],
+      },
+    ])
+  })
+
   it('is none unless it is told so', async () => {
     const run = await runHandler('split', (_, context) => context.addTasks(() => {}), null)
     expect(run.outcome).toMatchObject({

@@ -14,8 +14,16 @@ import { Session } from '../worker/session.js'
 import type { ContextServices, LogLevel } from '../worker/task-context.js'
 import type { WireGrant } from '../worker/wire.js'
 import { RecordedTasks, type Submission } from './recorded-tasks.js'
+import {
+  type AddedTask,
+  addedTask,
+  RecordedWorkflows,
+  type SubmittedWorkflow,
+  type WireNode,
+} from './recorded-workflows.js'
 
 export type { Submission } from './recorded-tasks.js'
+export type { AddedTask, SubmittedWorkflow } from './recorded-workflows.js'
 
 /** What the attempt is told; everything has a default. */
 export interface RunHandlerOptions {
@@ -55,15 +63,6 @@ export interface Progress {
   readonly note: string | null
 }
 
-/** A task that was added to a workflow, as it travels. */
-export interface AddedTask {
-  readonly name: string
-  readonly taskType: string
-  readonly payload: unknown
-  /** Names of the tasks that it waits for; none: the task that added it. */
-  readonly after: readonly string[]
-}
-
 export interface LogLine {
   readonly level: LogLevel
   readonly message: string
@@ -87,6 +86,8 @@ export interface HandlerRun<Result> {
   /** Each value that was saved, the last one last. */
   readonly checkpoints: readonly unknown[]
   readonly submitted: readonly Submission[]
+  /** Workflows that it submitted by `context.workflow`. */
+  readonly workflows: readonly SubmittedWorkflow[]
   /** Tasks that it added to its workflow. */
   readonly added: readonly AddedTask[]
 }
@@ -141,6 +142,7 @@ export async function runHandler<
 /** Keeps what one attempt does. */
 class Recording<Result> {
   readonly #tasks = new RecordedTasks()
+  readonly #workflows = new RecordedWorkflows(this.#tasks)
   readonly #progress: Progress[] = []
   readonly #logs: LogLine[] = []
   readonly #checkpoints: unknown[] = []
@@ -192,20 +194,20 @@ class Recording<Result> {
       logs: this.#logs,
       checkpoints: this.#checkpoints,
       submitted: this.#tasks.submitted,
+      workflows: this.#workflows.submitted,
       added: this.#added,
     }
   }
 
   #add(nodes: readonly WireNode[]): ReadonlyMap<string, NodeReceipt> {
-    for (const { task_id: name, task_type: taskType, payload = null, dependencies: after = [] } of nodes) {
-      this.#added.push({ name, taskType, payload, after })
-    }
+    this.#added.push(...nodes.map(addedTask))
     return new Map(nodes.map(({ task_id: name }) => [name, { id: `task-added-${name}`, status: 'BLOCKED' }]))
   }
 
   #services(): ContextServices {
     return {
       tasks: this.#tasks,
+      workflows: this.#workflows,
       progress: (_, percent, note) => void this.#progress.push({ percent, note }),
       log: (_, level, message) => void this.#logs.push({ level, message }),
       saveCheckpoint: async (_, value) => void this.#checkpoints.push(JSON.parse(checkpointText(value))),
@@ -214,14 +216,6 @@ class Recording<Result> {
       addTasks: async (_, texts) => this.#add(texts.map((text) => JSON.parse(text) as WireNode)),
     }
   }
-}
-
-/** A task of a workflow on the wire. */
-interface WireNode {
-  readonly task_id: string
-  readonly task_type: string
-  readonly payload?: unknown
-  readonly dependencies?: readonly string[]
 }
 
 function grantOf(

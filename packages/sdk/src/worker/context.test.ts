@@ -129,6 +129,26 @@ describe('log lines that are sent again', () => {
   })
 })
 
+it('submits workflows in the same trace and tenant', async () => {
+  const accepted = { workflow_id: 'wf-1', status: 'RUNNING', tasks: { a: 'PENDING' }, task_ids: { a: 'task-a' } }
+  bench.broker.intercept = ({ path }) => (path === '/api/v1/workflows' ? { status: 202, body: accepted } : undefined)
+  const report = await run(
+    async (context) => {
+      const workflow = context.workflow('nightly', { metadata: { source: 'cron' } })
+      workflow.task('a', 'child', { n: 1 })
+      return (await workflow.submit({ idempotencyKey: context.idempotencyKey })).id
+    },
+    { idempotency_key: 'fired', traceparent: '00-abc-def-01', metadata: { tenant_id: 'acme' } },
+  )
+  expect(report.result).toBe('wf-1')
+  const [call] = bench.broker.server.callsTo('/workflows')
+  expect(call?.body).toEqual({
+    ...{ workflow_name: 'nightly', metadata: { source: 'cron', tenant_id: 'acme' }, idempotency_key: 'fired' },
+    tasks: [{ task_id: 'a', task_type: 'child', payload: { n: 1 } }],
+  })
+  expect(call?.headers.traceparent).toBe('00-abc-def-01')
+})
+
 it('submits children in the same trace and tenant', async () => {
   bench.broker.intercept = ({ path }) =>
     path === '/api/v1/tasks' ? { status: 202, body: { task_id: 'task-child', status: 'PENDING' } } : undefined

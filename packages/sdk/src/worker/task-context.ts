@@ -2,8 +2,9 @@ import type { Metadata } from '../client/records.js'
 import type { AnyTask, SubmitOptions } from '../client/submission.js'
 import type { TaskHandle } from '../client/task-handle.js'
 import type { Tasks } from '../client/tasks.js'
-import { AddedTasks } from '../client/workflow-builder.js'
+import { AddedTasks, WorkflowBuilder, type WorkflowOptions } from '../client/workflow-builder.js'
 import type { NodeReceipt } from '../client/workflow-records.js'
+import type { Workflows } from '../client/workflows.js'
 import type { DependencyDefinitions, NoDependencies, TaskDefinition } from '../define-task.js'
 import type { Duration } from '../duration.js'
 import type { Attempt } from './attempt.js'
@@ -71,6 +72,13 @@ export interface TaskContext<Declared extends DependencyDefinitions = NoDependen
   ): Promise<TaskHandle<Result>>
   submit(taskType: string, payload?: unknown, options?: SubmitOptions): Promise<TaskHandle>
   /**
+   * A workflow of its own to put together and submit, in the same trace and tenant; as {@link Duly.workflow}. With
+   * `submit({ idempotencyKey: context.idempotencyKey })` all attempts make one.
+   *
+   * @throws TypeError for an unknown option
+   */
+  workflow(name: string, options?: WorkflowOptions): WorkflowBuilder
+  /**
    * Adds tasks to the workflow, behind this one: what is given no `after` waits for this task. Which tasks come next is often known only here.
    * Each attempt may add the same ones again: they are there once. Resolves when they are durable (I1).
    *
@@ -86,6 +94,7 @@ export interface TaskContext<Declared extends DependencyDefinitions = NoDependen
 /** What a context needs of its worker. */
 export interface ContextServices {
   readonly tasks: Tasks
+  readonly workflows: Pick<Workflows, 'submitText'>
   saveCheckpoint(attempt: Attempt, value: unknown): Promise<void>
   progress(attempt: Attempt, percent: number, note: string | null): void
   log(attempt: Attempt, level: LogLevel, message: string): void
@@ -200,12 +209,21 @@ export class HandlerContext implements TaskContext {
   ): Promise<TaskHandle<Result>>
   submit(taskType: string, payload?: unknown, options?: SubmitOptions): Promise<TaskHandle>
   submit(task: AnyTask | string, payload?: unknown, options: SubmitOptions = {}): Promise<TaskHandle> {
+    return this.#services.tasks.submit(task as AnyTask, payload, { ...this.#trace, ...this.#tenant, ...options })
+  }
+
+  workflow(name: string, options: WorkflowOptions = {}): WorkflowBuilder {
+    const { workflows } = this.#services
+    return new WorkflowBuilder({ workflows, ...this.#trace }, name, { ...this.#tenant, ...options })
+  }
+
+  get #trace(): { readonly traceparent?: string } {
+    return this.traceparent === null ? {} : { traceparent: this.traceparent }
+  }
+
+  get #tenant(): { readonly tenant?: string } {
     const tenant = this.metadata.tenant_id
-    const inherited = {
-      ...(this.traceparent === null ? {} : { traceparent: this.traceparent }),
-      ...(typeof tenant === 'string' ? { tenant } : {}),
-    }
-    return this.#services.tasks.submit(task as AnyTask, payload, { ...inherited, ...options })
+    return typeof tenant === 'string' ? { tenant } : {}
   }
 
   async addTasks(build: (graph: AddedTasks) => unknown): Promise<ReadonlyMap<string, NodeReceipt>> {

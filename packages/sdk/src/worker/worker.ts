@@ -232,6 +232,7 @@ export class Worker extends EventEmitter<WorkerEvents> {
     const pusherOf = ({ session }: Attempt) => (this.#link?.session === session ? this.#link.pusher : null)
     return {
       tasks: duly.tasks,
+      workflows: duly.workflows,
       progress: (attempt, percent, note) => pusherOf(attempt)?.progress(attempt, percent, note),
       log: (attempt, level, message) => pusherOf(attempt)?.log(attempt, level, message),
       saveCheckpoint: async (attempt, value) => {
