@@ -75,7 +75,7 @@ function progress({ task: { progress: told }, nowMs }: ExplainFacts): Cause[] {
   const forMs = nowMs - updatedAtMs
   const said = note === null ? '' : ` (${note})`
   return [
-    cause('progress', `Its handler was at ${percent} %${said} ${lengthOf(forMs)} ago.`, {
+    cause('progress', `Its handler was at ${Math.floor(percent)} %${said} ${lengthOf(forMs)} ago.`, {
       percent,
       note,
       updatedAtMs,

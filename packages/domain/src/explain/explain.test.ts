@@ -61,7 +61,7 @@ describe('a RUNNING task', () => {
 
   it('tells what else there is: no word of the worker, a drain, progress, crashes behind it', () => {
     const told = run({ isAcknowledged: false, isDraining: true })
-    const progress = { percent: 40, note: 'half', updatedAtMs: nowMs - 3_000 }
+    const progress = { percent: 40.725, note: 'half', updatedAtMs: nowMs - 3_000 }
     const given = facts({ task: { ...running, crashes: 1, running: told, progress } })
     expect(codes(given)).toEqual(['running', 'unacknowledged', 'worker_draining', 'progress', 'suspect'])
     expect(explain(given).causes[3]?.message).toBe('Its handler was at 40 % (half) 3 s ago.')

@@ -1,12 +1,17 @@
 import type { Cause, Explanation, NearWorker } from '@duly/sdk'
+import { adviceOn } from './explain-advice.js'
 import { facts, table } from './table.js'
 
-/** Why a task stands as it stands: the sentence that matters most, then every cause with its code. */
-export function renderExplanation({ id, status, summary, causes }: Explanation): string {
+/** Why a task stands as it stands: the sentence that matters most, what helps, then every cause with its code. */
+export function renderExplanation(explanation: Explanation): string {
+  const { id, status, summary, causes } = explanation
+  const [first, ...more] = adviceOn(explanation)
   const head = facts([
     ['task', id],
     ['status', status],
     ['why', summary],
+    ['to do', first],
+    ...more.map((advice) => ['', advice] as const),
   ])
   const rows = causes.map(({ code, message }) => [code, message])
   return `${head}\n${table(['CAUSE', 'WHAT IT MEANS HERE'], rows)}${renderNear(causes)}`

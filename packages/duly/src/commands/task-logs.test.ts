@@ -104,7 +104,7 @@ it('explains a task: the sentence that matters most, every cause, and who comes 
     missing: ['task_type'],
   }
   const causes = [
-    { code: 'no_worker_for_type', message: 'None serves it.', near_workers: [near] },
+    { code: 'no_worker_for_type', message: 'None serves it.', task_type: 'send', near_workers: [near] },
     { code: 'lane_position', message: 'It is the next of its lane.', ahead: 0 },
   ]
   const explained = { task_id: 'task-1', status: 'PENDING', summary: 'None serves it.', causes }
@@ -116,6 +116,7 @@ it('explains a task: the sentence that matters most, every cause, and who comes 
       'task    task-1',
       'status  PENDING',
       'why     None serves it.',
+      'to do   start a worker with a handler for send: `duly worker <file>`',
       '',
       'CAUSE               WHAT IT MEANS HERE',
       'no_worker_for_type  None serves it.',
