@@ -1,9 +1,10 @@
 import { TASK_STATUSES, type WorkflowNodeRecord, type WorkflowRecord, type WorkflowSummary } from '@duly/sdk'
-import { tellMs } from './graph/draw-graph.js'
+import { failedItself } from './graph/tell-failures.js'
+import { tellMs } from './graph/tell-nodes.js'
 import { exactJson } from './render.js'
 import { cell, facts, table } from './table.js'
 
-/** Tasks that are listed one by one; of more there are counts, and those that failed. */
+/** Tasks that are listed one by one; of more there are counts, and those that failed by themselves. */
 const LISTED = 100
 
 /** A workflow for a reader: how it stands, and each of its tasks. */
@@ -24,8 +25,10 @@ export function renderWorkflow(workflow: WorkflowRecord): string {
     ['metadata', workflow.metadata && exactJson(workflow, 'metadata')],
     ['longest chain', chainOf(criticalPath)],
   ])
-  const shown = graph.length <= LISTED ? graph : graph.filter(({ status }) => status === 'FAILED' || status === 'DEAD')
-  return shown.length === 0 ? told : `${told}\n${renderNodes(shown.slice(0, LISTED))}`
+  const shown = graph.length <= LISTED ? graph : graph.filter(failedItself)
+  const more = shown.length - LISTED
+  const rest = more > 0 ? `and ${more} more that failed; --json has all of them\n` : ''
+  return shown.length === 0 ? told : `${told}\n${renderNodes(shown.slice(0, LISTED))}${rest}`
 }
 
 function statusOf({ status, cancelRequested }: WorkflowSummary): string {

@@ -1,7 +1,8 @@
 import type { WorkflowNodeRecord } from '@duly/sdk'
 import { describe, expect, it } from 'vitest'
 import { textWidth } from '../text-width.js'
-import { drawGraph, tellMs } from './draw-graph.js'
+import { drawGraph } from './draw-graph.js'
+import { tellMs } from './tell-nodes.js'
 
 const now = new Date('2026-05-01T09:01:00Z')
 const at = (seconds: number) => new Date(Date.parse('2026-05-01T09:00:00Z') + seconds * 1_000)
@@ -27,6 +28,9 @@ const onboarding = [
 ]
 
 describe('a drawing', () => {
+  const failing = (message: string) =>
+    ({ status: 'DEAD', startedAt: at(0), completedAt: at(1), error: { class: 'SmtpError', message } }) as const
+
   it('has each task below those that it waits for, with what became of it', () => {
     expect(drawGraph(onboarding, { ...canvas, width: 100 })).toBe(
       [
@@ -70,6 +74,17 @@ describe('a drawing', () => {
     ])
   })
 
+  it('names what failed below a long drawing, where the rails leave its error no room', () => {
+    const chain = Array.from({ length: 30 }, (_, n) =>
+      node(`n${n}`, n === 0 ? [] : [`n${n - 1}`], n === 3 ? failing('full') : done),
+    )
+    const text = drawGraph(chain, canvas)
+    expect(text).toMatch(/│\n✓ n29 +SUCCEEDED {2}1\.2 s\n✗ n3 {2}DEAD {2}1\.0 s {2}SmtpError: full\n$/)
+    expect(drawGraph(chain.slice(0, 10), canvas)).toMatch(/✓ n9 +SUCCEEDED {2}1\.2 s\n$/)
+    expect(drawGraph(chain, { ...canvas, height: 100 })).toMatch(/✓ n29 +SUCCEEDED {2}1\.2 s\n$/)
+    expect(drawGraph(chain, { ...canvas, height: 50 })).toMatch(/^layer {2}1 /)
+  })
+
   it('says how many share a line', () => {
     const parts = Array.from({ length: 50 }, (_, n) => node(`resize-${n}`, ['split'], done))
     const text = drawGraph(
@@ -85,6 +100,39 @@ describe('a drawing', () => {
     )
     expect(text).toContain('\n✓ resize-0 … resize-49 (50)  SUCCEEDED\n')
     expect(text.split('\n')).toHaveLength(6)
+  })
+
+  it('says why those failed that share a line', () => {
+    const parts = (messages: readonly string[]) => messages.map((message, n) => node(`p${n}`, [], failing(message)))
+    expect(drawGraph(parts(['full', 'full', 'full', 'full']), canvas)).toBe('✗ p0 … p3 (4)  DEAD  SmtpError: full\n')
+    expect(drawGraph(parts(['full', 'gone', 'full', 'lost']), canvas)).toBe(
+      '✗ p0 … p3 (4)  DEAD  SmtpError: full (and 2 other reasons)\n',
+    )
+  })
+
+  it('names what failed by itself where the layers are summed up, in colour where there are colours', () => {
+    const starts = Array.from({ length: 400 }, (_, n) => node(`a${n}`, [], n % 33 === 32 ? failing(`no ${n}`) : done))
+    const lost = { status: 'FAILED', reason: 'dependency' } as const
+    const ends = starts.map(({ name, status }) => node(`b-${name}`, [name], status === 'DEAD' ? lost : done))
+    const lines = drawGraph([...starts, ...ends], canvas)
+      .trimEnd()
+      .split('\n')
+    expect(lines).toEqual([
+      'layer 1  ✓ 388 SUCCEEDED  ✗ 12 DEAD  a0 … a399',
+      'layer 2  ✓ 388 SUCCEEDED  ✗ 12 FAILED  b-a0 … b-a399',
+      ...starts
+        .flatMap(({ name, error }) => (error ? [`✗ ${name}  DEAD  1.0 s  SmtpError: ${error.message}`] : []))
+        .slice(0, 10),
+      '  and 2 more that failed',
+    ])
+    expect(drawGraph([...starts, ...ends], { ...canvas, hasColours: true })).toContain(
+      '\n\u001b[31m✗\u001b[39m a32  DEAD',
+    )
+    for (const line of drawGraph([...starts, ...ends], { ...canvas, width: 30 })
+      .split('\n')
+      .slice(2)) {
+      expect(textWidth(line)).toBeLessThanOrEqual(30)
+    }
   })
 
   it('sums up layers where it would be too large', () => {
