@@ -55,6 +55,8 @@ describe('fields of the API', () => {
     ['task submit', 'tags[0]', '--tags ([0])'],
     ['task submit', 'metadata.x', '--metadata (x)'],
     ['task submit', 'metadata.tenant_id', '--tenant'],
+    ['task bulk cancel', 'filter.status', '--status'],
+    ['task bulk cancel', 'filter.tenant_id', '--tenant'],
     ['task submit', 'metadata.correlation_id', '--correlation-id'],
     ['task edit', 'task_id', '<id>'],
     ['task edit', 'payload', '--payload'],

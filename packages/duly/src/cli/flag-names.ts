@@ -20,9 +20,9 @@ const ENDINGS = /_(?:seconds|at|id|policy)$/
  */
 export function flagOfField(path: string, written: Written): string | undefined {
   const [head = '', ...inside] = path.split(/[.[]/)
-  // Some members of the metadata have flags of their own.
+  // Some members of the metadata, and those of a filter, have flags of their own.
   const own = inside.length === 1 && inside[0] !== undefined ? flagNamed(inside[0], written) : undefined
-  if (head === 'metadata' && own !== undefined) return own
+  if ((head === 'metadata' || head === 'filter') && own !== undefined) return own
   const flag = flagNamed(head, written) ?? argumentNamed(head, written)
   const rest = path.slice(head.length).replace(/^\./, '')
   return flag === undefined || rest === '' ? flag : `${flag} (${rest})`

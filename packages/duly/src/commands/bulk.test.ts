@@ -55,6 +55,17 @@ async function server(end: object = { status: 'SUCCEEDED', matched: 12, done: 11
 }
 
 describe('duly task bulk', () => {
+  it('asks for a filter, or for the word that means every task, before it asks the server', async () => {
+    const { at, calls } = await server()
+    for (const action of ['cancel', 'retry', 'discard']) {
+      const { code, err } = await cli(['task', 'bulk', action, '--yes', ...at])
+      expect(code).toBe(2)
+      expect(err).toContain(`say which tasks to ${action}\nGive a filter, e.g. --queue email-queue; every task: --all.`)
+    }
+    expect(calls).toEqual([])
+    expect((await cli(['task', 'bulk', 'cancel', '--all', '--dry-run', ...at])).code).toBe(0)
+  })
+
   it('tells what it would change, and changes nothing without a yes', async () => {
     const { at, calls } = await server()
     const asked = await cli(['task', 'bulk', 'cancel', '--queue', 'q', '--tag', 'spring', ...at])

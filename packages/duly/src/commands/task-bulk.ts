@@ -43,6 +43,12 @@ async function change(
   { action, flags }: { readonly action: BulkAction; readonly flags: BulkFlags },
 ): Promise<void> {
   const { url: _, apiKey: __, json: ___, all, dryRun, yes, detach, ...filters } = flags
+  if (all !== true && Object.values(filters).every((value) => value === undefined))
+    throw new CliError(
+      'usage',
+      `say which tasks to ${action}`,
+      'Give a filter, e.g. --queue email-queue; every task: --all.',
+    )
   const which: BulkFilters = all === true ? { ...filters, all } : filters
   const preview = await duly.tasks.bulk(action, which, { dryRun: true })
   if (dryRun) return print(context, flags, preview, renderPreview)
