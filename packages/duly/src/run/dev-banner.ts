@@ -43,6 +43,7 @@ export function renderBanner({ url, databaseUrl, postgres, worker }: DevFacts): 
     ? [
         `npx duly task submit send_email --payload '{"to":"a@example.com"}' --wait${at}`,
         `npx duly task submit --file examples/tasks.jsonl --progress${at}`,
+        `npx duly workflow submit examples/onboarding.json --wait${at}`,
       ]
     : [`npx duly task --help`]
   // node-postgres and psql alike take the password from the environment
