@@ -96,7 +96,8 @@ export class Workflows implements WorkflowService {
   async retry(id: Uuid, tenant: TenantScope, actor: Actor): Promise<WorkflowRecord> {
     const judge = (workflow: LockedWorkflow): void => {
       if (workflow.status === 'FAILED' || workflow.status === 'CANCELLED') return
-      throw wrongState(workflow, 'it can be retried when it is FAILED or CANCELLED')
+      const ofItself = workflow.failed > 0 ? '; a task of it that failed can be run again by itself' : ''
+      throw wrongState(workflow, `it can be retried when it is FAILED or CANCELLED${ofItself}`)
     }
     const isThere = await this.#options.reopening.retry(id, tenant, { actor: actorName(actor), judge })
     if (!isThere) throw notFound()
