@@ -31,6 +31,7 @@ export async function dulyFault(args: readonly string[], { isWhole = true } = {}
     isInteractive: false,
     width: 80,
     hasColours: false,
+    height: null,
     isPlain: false,
     env: {},
     readStdin: async () => '',

@@ -14,6 +14,7 @@ export async function renderCommandLine(): Promise<string> {
     isInteractive: false,
     width: 100,
     hasColours: false,
+    height: null,
     isPlain: false,
     env: {},
     readStdin: async () => '',

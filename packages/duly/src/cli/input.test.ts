@@ -15,6 +15,7 @@ const terminal: Terminal = {
   isInteractive: false,
   width: 80,
   hasColours: false,
+  height: null,
   isPlain: false,
   env: {},
   readStdin: async () => '{"from":"stdin"}',

@@ -1,5 +1,5 @@
-import { taskStatuses } from '@duly/domain'
-import type { BulkRecord } from '@duly/sdk'
+import { type TaskStatus, taskStatuses } from '@duly/domain'
+import type { BulkRecord, WorkflowRecord } from '@duly/sdk'
 import type { Tally } from './tally.js'
 import type { Terminal } from './terminal.js'
 
@@ -9,11 +9,18 @@ const REDRAW_MS = 100
 const LOG_LINE_MS = 1_000
 
 /** E.g. `[██████··············] 312/1000 finished · 12 running · 640 pending · 36 retrying · 300 succeeded · 12 failed`. */
-export function progressLine(tally: Tally, total: number): string {
+export function progressLine(tally: Pick<Tally, 'count' | 'finished'>, total: number): string {
   const counts = taskStatuses
     .filter(({ name }) => tally.count(name) > 0)
     .map(({ name }) => `${tally.count(name)} ${name.toLowerCase()}`)
   return [`${bar(tally.finished, total)} ${tally.finished}/${total} finished`, ...counts].join(' · ')
+}
+
+/** The same of the tasks of a workflow. */
+export function workflowLine({ graph, nodes, open }: WorkflowRecord): string {
+  const counts = new Map<TaskStatus, number>()
+  for (const { status } of graph) counts.set(status, (counts.get(status) ?? 0) + 1)
+  return progressLine({ count: (status) => counts.get(status) ?? 0, finished: nodes - open }, nodes)
 }
 
 /** The bar, full when nothing is left. */
@@ -61,6 +68,11 @@ export class ProgressDisplay {
     if (this.terminal.isInteractive) this.#redraw(line, last)
     else if (line !== this.#drawn) this.terminal.err(`${line}\n`)
     this.#drawn = line
+  }
+
+  /** Tells something beside it: in place of the line, which is drawn anew below. */
+  note(text: string): void {
+    this.terminal.err(this.terminal.isInteractive ? `\r\u001b[2K${text}` : text)
   }
 
   #redraw(line: string, last: boolean): void {

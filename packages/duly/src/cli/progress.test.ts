@@ -20,6 +20,7 @@ function screen(isInteractive: boolean): { terminal: Terminal; text: () => strin
     isInteractive,
     width: 60,
     hasColours: false,
+    height: null,
     isPlain: false,
     env: {},
     readStdin: async () => '',
@@ -69,6 +70,17 @@ describe('the progress line', () => {
     expect(draws).toHaveLength(3)
     expect(draws.every((line) => line.trimEnd().length < 60)).toBe(true)
     expect(text().split('\n')).toHaveLength(2)
+  })
+
+  it('gives way to a note, which stays', () => {
+    const { terminal, text } = screen(true)
+    const display = new ProgressDisplay(terminal, () => 0)
+    display.show(tally, 4)
+    display.note('nobody serves it\n')
+    expect(text().endsWith('\r\u001b[2Knobody serves it\n')).toBe(true)
+    const log = screen(false)
+    new ProgressDisplay(log.terminal, () => 0).note('nobody serves it\n')
+    expect(log.text()).toBe('nobody serves it\n')
   })
 
   it('is a line a second in a log, and says nothing twice', () => {

@@ -10,6 +10,8 @@ export interface Terminal {
   readonly width: number
   /** Is somebody looking at `out`, on a screen that shows colours? */
   readonly hasColours: boolean
+  /** Lines of the screen that `out` is shown on, where a drawing can be drawn anew; null: it is none. */
+  readonly height: number | null
   /** Can it show ASCII alone? */
   readonly isPlain: boolean
   readonly env: NodeJS.ProcessEnv
@@ -25,7 +27,8 @@ export function processTerminal(): Terminal {
     err: (text) => void process.stderr.write(text),
     isInteractive: process.stderr.isTTY === true && process.env.TERM !== 'dumb',
     hasColours: process.stdout.isTTY === true && process.env.TERM !== 'dumb' && !process.env.NO_COLOR,
-    width: process.stderr.columns ?? 80,
+    width: process.stderr.columns ?? process.stdout.columns ?? 80,
+    height: process.stdout.isTTY === true && process.env.TERM !== 'dumb' ? process.stdout.rows : null,
     isPlain: isPlain(process.env),
     env: process.env,
     readStdin,

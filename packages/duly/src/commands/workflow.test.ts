@@ -88,6 +88,42 @@ describe('duly workflow submit', () => {
   })
 })
 
+describe('duly workflow get --wait and graph --follow', () => {
+  const one = { workflow_name: 'one', tasks: [{ task_id: 'only', task_type: 'work', queue: 'followed' }] }
+
+  it('show how far it is, and end with it: 0 when it SUCCEEDED, else 1', async () => {
+    const worker = await node.api.worker({ queues: ['followed'], taskTypes: ['work'], slots: 2 })
+    const [well, badly] = [
+      (await json('submit', await fileOf(one))).workflow_id,
+      (await json('submit', await fileOf(one))).workflow_id,
+    ]
+    const [first, second] = await worker.poll(2, { wait: 10 })
+    const waiting = [run('get', well, '--wait'), run('graph', well, '--follow'), run('graph', badly, '-f', '--json')]
+    if (first && second) {
+      await worker.report([first])
+      await worker.report([second], { outcome: 'failed', error: { class: 'E', message: 'no', retryable: false } })
+    }
+    const [got, drawn, asJson] = await Promise.all(waiting)
+    expect(got).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/\nstatus +SUCCEEDED\n/),
+      err: expect.stringMatching(/\] 1\/1 finished · 1 succeeded\n$/),
+    })
+    expect(drawn).toMatchObject({ code: 0, out: expect.stringMatching(/1 of 1 ended\n✓ only {2}SUCCEEDED/) })
+    expect(asJson?.code).toBe(1)
+    expect(JSON.parse(asJson?.out ?? '')).toMatchObject({ workflow_id: badly, status: 'FAILED' })
+  })
+
+  it('stop waiting at their limit', async () => {
+    const file = await fileOf({ ...one, tasks: [{ task_id: 'only', task_type: 'nobody', queue: 'nowhere' }] })
+    const id = (await json('submit', file)).workflow_id
+    expect(await run('get', id, '--wait', '50ms')).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/\nstatus +RUNNING\n/),
+    })
+  })
+})
+
 describe('duly workflow', () => {
   it('shows, draws, lists, cancels and retries', async () => {
     const worker = await node.api.worker({ queues: ['whole'], taskTypes: ['work'], slots: 10 })

@@ -1,11 +1,15 @@
 import { type Duly, RawJson, rawOf, type WorkflowFilters, type WorkflowHandle, type WorkflowRecord } from '@duly/sdk'
 import { type Command, Option } from 'commander'
 import { exitCode } from '../cli/exit-codes.js'
+import type { Canvas } from '../cli/graph/canvas.js'
 import { drawGraph } from '../cli/graph/draw-graph.js'
 import { readJson } from '../cli/json-input.js'
 import { collectPages } from '../cli/pages.js'
+import { ProgressDisplay, workflowLine } from '../cli/progress-line.js'
+import { Redrawing } from '../cli/redrawing.js'
 import { renderWorkflow, renderWorkflows, workflowHeading } from '../cli/render-workflow.js'
 import { parseSeconds, wholeNumber } from '../cli/seconds.js'
+import { followWorkflow } from '../run/follow-workflow.js'
 import { type ClientOptions, type Context, clientCommand, print, printList, withClient } from './command.js'
 
 /** A command on one workflow. */
@@ -14,6 +18,8 @@ const onWorkflow = (name: string, summary: string): Command =>
     '<id>',
     'id of the workflow',
   )
+
+const waitLimit = (text: string): number => parseSeconds(text, '--wait')
 
 interface SubmitFlags extends ClientOptions {
   readonly idempotencyKey?: string
@@ -30,9 +36,7 @@ function submit(context: Context): Command {
   return clientCommand('submit', 'submit a workflow: a graph of tasks', SUBMIT_EXAMPLE)
     .argument('<file>', 'JSON as the API takes it: {"workflow_name": …, "tasks": […]}; or - for standard input')
     .option('--idempotency-key <key>', 'the same key and the same file make one workflow')
-    .option('--wait [duration]', 'wait until it has ended, or that long at most', (text) =>
-      parseSeconds(text, '--wait'),
-    )
+    .option('--wait [duration]', 'wait until it has ended, or that long at most', waitLimit)
     .action(async (file: string, flags: SubmitFlags) => {
       const workflow = await readJson('the workflow', file === '-' ? file : `@${file}`, context.terminal)
       await withClient(flags, (duly) => submitOne(context, { duly, flags, workflow }))
@@ -47,9 +51,30 @@ async function submitOne(
   const handle = await duly.workflows.submit(workflow, idempotencyKey === undefined ? {} : { idempotencyKey })
   if (!wait) return printReceipt(context, flags, handle)
   context.terminal.err(flags.json ? '' : `${handle.id} submitted, waiting …\n`)
-  const record = await duly.workflows.wait(handle.id, wait === true ? {} : { timeout: wait * 1_000 })
-  if (record.status !== 'SUCCEEDED') context.setExit(exitCode('failed'))
-  print(context, flags, record, renderWorkflow)
+  await waitFor(context, { duly, id: handle.id, flags: { ...flags, wait } })
+}
+
+interface WaitFlags extends ClientOptions {
+  readonly wait: true | number
+}
+
+/** Shows how far it is until it has ended, and then the whole of it. */
+async function waitFor(
+  context: Context,
+  { duly, id, flags }: { readonly duly: Duly; readonly id: string; readonly flags: WaitFlags },
+): Promise<void> {
+  const { wait, json } = flags
+  const display = new ProgressDisplay(context.terminal)
+  const onLook = (workflow: WorkflowRecord): void => {
+    if (!json) display.showLine(() => workflowLine(workflow), workflow.status !== 'RUNNING')
+  }
+  const limitMs = wait === true ? null : wait * 1_000
+  const tell = (note: string) => display.note(note)
+  const workflow = await followWorkflow(context, { duly, id, limitMs, onLook, tell })
+  if (workflow === undefined) return
+  if (workflow.status === 'RUNNING' && !json) display.showLine(() => workflowLine(workflow), true)
+  if (workflow.status !== 'SUCCEEDED') context.setExit(exitCode('failed'))
+  print(context, flags, workflow, renderWorkflow)
 }
 
 function printReceipt({ terminal }: Context, flags: SubmitFlags, handle: WorkflowHandle): void {
@@ -95,10 +120,15 @@ function list(context: Context): Command {
 }
 
 function get(context: Context): Command {
-  return onWorkflow('get', 'show a workflow: how it stands, each task of it, the longest chain').action(
-    async (id: string, flags: ClientOptions) =>
-      print(context, flags, await withClient(flags, (duly) => duly.workflows.get(id)), renderWorkflow),
-  )
+  return onWorkflow('get', 'show a workflow: how it stands, each task of it, the longest chain')
+    .option('--wait [duration]', 'wait until it has ended, or that long at most', waitLimit)
+    .action((id: string, flags: ClientOptions & { readonly wait?: true | number }) =>
+      withClient(flags, async (duly) => {
+        const { wait } = flags
+        if (wait) return waitFor(context, { duly, id, flags: { ...flags, wait } })
+        print(context, flags, await duly.workflows.get(id), renderWorkflow)
+      }),
+    )
 }
 
 function cancel(context: Context): Command {
@@ -125,17 +155,39 @@ function retry(context: Context): Command {
 }
 
 function graph(context: Context): Command {
-  return onWorkflow('graph', 'draw the tasks of a workflow, each below those that it waits for').action(
-    async (id: string, flags: ClientOptions) =>
-      print(context, flags, await withClient(flags, (duly) => duly.workflows.get(id)), (workflow) =>
-        draw(context, workflow),
-      ),
-  )
+  return onWorkflow('graph', 'draw the tasks of a workflow, each below those that it waits for')
+    .option('-f, --follow', 'draw it anew while it runs, until it has ended')
+    .action((id: string, flags: ClientOptions & { readonly follow?: true }) =>
+      withClient(flags, async (duly) => {
+        if (flags.follow) return followGraph(context, { duly, id, flags })
+        print(context, flags, await duly.workflows.get(id), (workflow) => draw(context, workflow))
+      }),
+    )
 }
 
-function draw({ terminal }: Context, workflow: WorkflowRecord): string {
+async function followGraph(
+  context: Context,
+  { duly, id, flags }: { readonly duly: Duly; readonly id: string; readonly flags: ClientOptions },
+): Promise<void> {
+  const drawing = new Redrawing(context.terminal)
+  let note = ''
+  const onLook = (workflow: WorkflowRecord): void => {
+    // the heading and the note take a line each
+    const height = drawing.room === undefined ? {} : { height: drawing.room - 2 }
+    if (!flags.json) drawing.show(draw(context, workflow, height) + note, workflowLine(workflow) + note)
+  }
+  const tell = (text: string) => {
+    note = text
+  }
+  const workflow = await followWorkflow(context, { duly, id, limitMs: null, onLook, tell })
+  if (workflow === undefined) return
+  if (flags.json) print(context, flags, workflow, () => '')
+  if (workflow.status !== 'SUCCEEDED') context.setExit(exitCode('failed'))
+}
+
+function draw({ terminal }: Context, workflow: WorkflowRecord, room: Pick<Canvas, 'height'> = {}): string {
   const { width, hasColours, isPlain } = terminal
-  return workflowHeading(workflow) + drawGraph(workflow.graph, { width, hasColours, isPlain, now: new Date() })
+  return workflowHeading(workflow) + drawGraph(workflow.graph, { width, hasColours, isPlain, now: new Date(), ...room })
 }
 
 /** The commands on workflows. */

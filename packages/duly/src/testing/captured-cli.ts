@@ -21,6 +21,7 @@ export async function cli(args: readonly string[], given: Partial<Terminal> = {}
     },
     isInteractive: false,
     width: 80,
+    height: null,
     hasColours: false,
     isPlain: false,
     env: {},
