@@ -104,6 +104,8 @@ function cancelled(facts: ExplainFacts, end: EndFacts): Cause {
       return cause('purged', `Its queue was emptied ${when}${byWhom(end)}.`, details)
     case 'overlap':
       return cause('overlapped', `A later task of its recurring task took its place ${when}.`, details)
+    case 'workflow_cancelled':
+      return cause('cancelled', `It was cancelled with its workflow ${when}${byWhom(end)}.`, details)
     case 'workflow_failed':
       return cause('cancelled', `It was cancelled ${when}, since another task of its workflow failed.`, details)
     default:

@@ -128,6 +128,7 @@ describe('a task that has ended', () => {
     ['cancel_requested', 'cancelled', 'It was cancelled 3 min ago, by api:key-1.'],
     ['expired', 'expired', 'It had not started when it was to have, and expired 3 min ago.'],
     ['skipped', 'skipped', 'It was skipped 3 min ago: its trigger rule can not be met.'],
+    ['workflow_cancelled', 'cancelled', 'It was cancelled with its workflow 3 min ago, by api:key-1.'],
     ['workflow_failed', 'cancelled', 'It was cancelled 3 min ago, since another task of its workflow failed.'],
     ['purged', 'purged', 'Its queue was emptied 3 min ago, by api:key-1.'],
     ['overlap', 'overlapped', 'A later task of its recurring task took its place 3 min ago.'],

@@ -46,6 +46,11 @@ describe('advice', () => {
     expect(about('waits_for_dependencies', { blockers: [] })).toEqual([])
   })
 
+  it('of what was cancelled with its workflow is to run that again', () => {
+    expect(about('cancelled', { reason: 'workflow_cancelled' }, 'CANCELLED')[0]).toContain('duly workflow retry')
+    expect(about('cancelled', { reason: 'cancelled' }, 'CANCELLED')[0]).toContain(`duly task retry ${id}`)
+  })
+
   it('keeps silent where nothing needs to be done', () => {
     expect(about('slot_free')).toEqual([])
     expect(about('lane_position', { ahead: 0 })).toEqual([])

@@ -58,7 +58,10 @@ const advices: Readonly<Record<CauseCode, Advice>> = {
   snoozes_exhausted: nothing,
   dead_letter: bury,
   discarded: nothing,
-  cancelled: again,
+  cancelled: (cause, task) =>
+    cause.reason?.startsWith('workflow_')
+      ? `run its workflow again, which \`duly task get ${task.id}\` names: \`duly workflow retry <workflow>\``
+      : again(cause, task),
   expired: again,
   skipped: nothing,
   purged: again,
