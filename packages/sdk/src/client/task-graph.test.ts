@@ -42,6 +42,10 @@ describe('types', () => {
         }
         await addTasks((graph) => graph.task('more', welcome, payload, { after: ['create-account'] }))
       })
+      // @ts-expect-error the result is of another type
+      worker.handle(account, async () => ({ id: 'x' }))
+      // @ts-expect-error the payload has no such field
+      worker.handle(account, ({ name }) => ({ id: name }))
       worker.handle('free', (_, { dependencies }) => {
         expectTypeOf(dependencies.result('a')).resolves.toEqualTypeOf<unknown>()
       })

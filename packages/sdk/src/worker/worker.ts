@@ -1,13 +1,14 @@
 import { EventEmitter } from 'node:events'
 import type { Duly } from '../client/duly.js'
-import { type DependencyDefinitions, defineTask, type TaskDefinition } from '../define-task.js'
+import type { AnyTask } from '../client/submission.js'
+import { defineTask } from '../define-task.js'
 import { type Duration, toMs } from '../duration.js'
 import { addTasks } from './add-tasks.js'
 import { WorkerApi } from './api.js'
 import type { Attempt, Registered } from './attempt.js'
 import type { StopSummary, WorkerEvents } from './events.js'
 import { fetchResults } from './fetch-results.js'
-import type { Handler } from './handler.js'
+import type { HandlerOf } from './handler.js'
 import { LeaseLostError, WorkerStoppingError } from './handler-errors.js'
 import { HeartbeatThread } from './heartbeat-thread.js'
 import { Link } from './link.js'
@@ -82,21 +83,13 @@ export class Worker extends EventEmitter<WorkerEvents> {
     return this.#link?.session.id ?? null
   }
 
-  handle<Payload, ResultIn, Declared extends DependencyDefinitions>(
-    task: TaskDefinition<unknown, Payload, ResultIn, unknown, Declared>,
-    handler: Handler<Payload, ResultIn, Declared>,
-  ): this
-  handle(taskType: string, handler: Handler): this
   /**
    * Registers the handler of a task type; before `start`, because the server is told which types are served here.
    *
    * @throws Error after `start`, or when the type has a handler already
    */
-  handle<Payload, ResultIn>(
-    task: TaskDefinition<unknown, Payload, ResultIn, unknown> | string,
-    handler: Handler<Payload, ResultIn>,
-  ): this {
-    const definition = typeof task === 'string' ? defineTask(task) : task
+  handle<Task extends AnyTask | string>(task: Task, handler: HandlerOf<Task>): this {
+    const definition: AnyTask = typeof task === 'string' ? defineTask(task) : task
     if (this.#state !== 'idle') throw new Error('handlers are registered before the worker starts')
     if (this.#registered.has(definition.type)) throw new Error(`${definition.type} has a handler already`)
     // The runner decodes the payload with the definition's own schema before the handler sees it.
