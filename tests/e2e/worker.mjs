@@ -15,3 +15,9 @@ export default (duly) =>
       console.log(`began ${taskId}`)
       await delay(Number(payload))
     })
+    .handle('member', async (payload, { attempt, signal, taskId }) => {
+      console.log(`began ${taskId}, attempt ${attempt}`)
+      if (attempt === 1) await delay(Number(payload), undefined, { signal })
+      return { attempt }
+    })
+    .handle('join', (_, { dependencyResults }) => dependencyResults)
