@@ -187,6 +187,23 @@ describe('a variable that is misspelt', () => {
   })
 })
 
+describe('a warning', () => {
+  it('is a line of JSON where that is asked for', async () => {
+    const env = { DULY_RETENTION_DAY: '3', DULY_PORT: 'tcp://10.0.0.7:7070' }
+    const { code, out, err } = await cli(['config', '--json'], { env })
+    expect(code).toBe(0)
+    const told = err
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).warning)
+    expect(told).toMatchObject([
+      { code: 'unknown_variable', variable: 'DULY_RETENTION_DAY', nearest: 'DULY_RETENTION_DAYS' },
+      { code: 'service_link', variable: 'DULY_PORT', message: expect.stringContaining('enableServiceLinks: false') },
+    ])
+    expect(JSON.parse(out)).toMatchObject({ DULY_PORT: '7070' })
+  })
+})
+
 describe('a wrong setting', () => {
   it('is told with the flag, the variable or the file that it stands in', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'duly-config-'))

@@ -3,6 +3,7 @@ export {
   type ConfigSources,
   describeConfig,
   isPostgresUrl,
+  isServiceLink,
   type Role,
   resolveConfig,
   type ServerConfig,

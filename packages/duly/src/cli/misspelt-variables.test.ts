@@ -1,11 +1,11 @@
 import { settings } from '@duly/server'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { misspeltVariables } from './misspelt-variables.js'
+import { misspeltVariables, serviceLinks } from './misspelt-variables.js'
 
 const known = Object.values(settings).map(({ env }) => env)
 const linesOf = (...names: string[]): string[] =>
-  misspeltVariables(Object.fromEntries(names.map((name) => [name, 'x'])), known)
+  misspeltVariables(Object.fromEntries(names.map((name) => [name, 'x'])), known).map(({ message }) => message)
 
 describe('a variable that is no setting', () => {
   it.each([
@@ -29,6 +29,15 @@ describe('a variable that is no setting', () => {
   it('is told once for each, in the order of their names', () => {
     const lines = linesOf('DULY_PROT', 'DULY_HOSTS', 'DULY_PORT', 'PATH', 'EDULY_PORT')
     expect(lines.map((line) => line.split(' ')[0])).toEqual(['DULY_HOSTS', 'DULY_PROT'])
+  })
+})
+
+describe('a setting that holds the word of a service', () => {
+  it('is told with the service, and how to be rid of it', () => {
+    const [warning, ...others] = serviceLinks(['DULY_PORT'])
+    expect(others).toEqual([])
+    expect(warning).toMatchObject({ code: 'service_link', variable: 'DULY_PORT' })
+    expect(warning?.message).toMatch(/service called duly, .*enableServiceLinks: false/)
   })
 })
 

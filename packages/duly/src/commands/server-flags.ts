@@ -2,7 +2,8 @@ import type { ConfigSources, ServerConfig, settings as Settings } from '@duly/se
 import type { Command } from 'commander'
 import { CliError } from '../cli/cli-error.js'
 import { isObject, type Json, readInputFile } from '../cli/json-input.js'
-import { misspeltVariables } from '../cli/misspelt-variables.js'
+import { misspeltVariables, serviceLinks } from '../cli/misspelt-variables.js'
+import { renderWarning } from '../cli/warning.js'
 import type { CommonOptions, Context } from './command.js'
 
 type SettingName = keyof typeof Settings
@@ -47,16 +48,18 @@ export async function readConfig(
   return server.resolveConfig({ ...(await readSources(server, flags, context)), defaults })
 }
 
-/** What was set, and where. Variables that look like a setting and are none are told on the way. */
+/** What was set, and where. Variables that look like a setting and are none, or hold something else, are told on the way. */
 export async function readSources(
-  { settings }: ServerModule,
+  { settings, isServiceLink }: ServerModule,
   flags: ServerFlags,
   { terminal }: Context,
 ): Promise<ConfigSources> {
   const { env } = terminal
   const variables = Object.values(settings).map((setting) => setting.env)
-  for (const line of misspeltVariables(env, variables)) terminal.err(`duly: warning: ${line}\n`)
   const names = Object.keys(settings) as SettingName[]
+  const links = names.filter((name) => isServiceLink(name, env[settings[name].env] ?? ''))
+  const warnings = [...misspeltVariables(env, variables), ...serviceLinks(links.map((name) => settings[name].env))]
+  for (const warning of warnings) terminal.err(renderWarning(warning, flags.json === true))
   const given = Object.fromEntries(names.map((name) => [name, flags[name]]))
   const file = flags.config === undefined ? {} : await readConfigFile(flags.config)
   return { env, flags: given, file, fileName: flags.config ?? '' }

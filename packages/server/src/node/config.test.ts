@@ -44,6 +44,17 @@ describe('the configuration', () => {
     expect(resolveConfig({ file, defaults })).toMatchObject({ logLevel: 'warn' })
   })
 
+  test('takes no word of Kubernetes about a service of our name for a setting', () => {
+    const env = { DULY_PORT: 'tcp://10.0.0.7:7070' }
+    expect(resolveConfig({ env })).toMatchObject({ port: 7070 })
+    expect(resolveConfig({ env, file: { port: 8080 } })).toMatchObject({ port: 8080 })
+    expect(complaints({ env: { DULY_PORT: 'tcp://10.0.0.7' } })).toEqual([
+      expect.stringContaining('DULY_PORT: must be'),
+    ])
+    expect(complaints({ flags: { port: 'tcp://10.0.0.7:7070' } })).toEqual([expect.stringContaining('--port: must be')])
+    expect(resolveConfig({ env: { DULY_HOST: 'tcp://h:1' } })).toMatchObject({ host: 'tcp://h:1' })
+  })
+
   test('tells all errors at once, each with where it was given', () => {
     const found = complaints({
       flags: { port: 65_536, maxCrashes: '2.5' },

@@ -92,6 +92,14 @@ export function resolveConfig(given: ConfigSources): ServerConfig {
   return Object.freeze(config)
 }
 
+/**
+ * Whether the value of a variable is what Kubernetes says of a service in every pod beside it: `DULY_PORT=tcp://10.0.0.7:7070` of a service
+ * that is called `duly`. It was never meant for a setting of that name.
+ */
+export function isServiceLink(name: SettingName, value: string): boolean {
+  return settings[name].kind.type === 'integer' && /^(tcp|udp|sctp):\/\/\S+:\d+$/i.test(value)
+}
+
 /** The driver takes anything for the name of a host, so that a wrong form would be told as one that is not found. */
 export function isPostgresUrl(text: string): boolean {
   return /^postgres(ql)?:\/\//.test(text)
@@ -107,7 +115,8 @@ function source(
   const flag = flags[name]
   if (flag !== undefined) return [String(flag), flagOf(name)]
   const variable = env[setting.env]
-  if (variable !== undefined && variable !== '') return [variable, setting.env]
+  const isSet = variable !== undefined && variable !== '' && !isServiceLink(name, variable)
+  if (isSet) return [variable, setting.env]
   const entry = file[name]
   if (entry !== undefined && entry !== null)
     return [Array.isArray(entry) ? entry.join(',') : String(entry), `${fileName}: ${name}`]
