@@ -32,7 +32,7 @@ async function server(end: object = { status: 'SUCCEEDED', matched: 12, done: 11
     if (url.endsWith('/tasks/bulk')) return body.dry_run ? preview : operation
     if (url.includes('/dlq/summary')) return { letters: 9, groups: 2, items: [group], is_complete: true }
     if (url.includes('/dlq/retry-all') || url.endsWith('/cancel')) return operation
-    if (url.includes('/dlq')) return { items: [letter], next_cursor: null }
+    if (url.includes('/dlq')) return { items: [letter], next_cursor: /queue=long(?!.*cursor)/.test(url) ? 'c' : null }
     if (url.endsWith('/bulk-operations?limit=50')) return { items: [operation], next_cursor: null }
     looks++
     return looks < 3 ? { ...operation, matched: looks * 4, done: looks * 4 } : { ...operation, ...end }
@@ -152,6 +152,18 @@ describe('duly dlq', () => {
       items: [letter],
       next_cursor: null,
     })
+  })
+
+  it('prints a list that may have no end one letter a line, page by page', async () => {
+    const { at, calls } = await server()
+    const { out } = await cli(['dlq', 'list', '--queue', 'long', '--all', '--json', ...at])
+    expect(
+      out
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toEqual([letter, letter])
+    expect(calls).toHaveLength(2)
   })
 
   it('runs all of them again, or one group, after a yes', async () => {

@@ -1,11 +1,12 @@
-import type { CronFilters, CronRecord, Duly } from '@duly/sdk'
-import { type Command, Option } from 'commander'
-import { collectPages, tellMore } from '../cli/pages.js'
+import type { CronFilters, CronRecord, CronSummary, Duly } from '@duly/sdk'
+import type { Command } from 'commander'
+import { collectPages, type PageRequest, tellMore } from '../cli/pages.js'
 import { renderCrons, renderFireTimes, renderFirings } from '../cli/render-cron.js'
 import { wholeNumber } from '../cli/seconds.js'
 import { findCron } from '../run/find-cron.js'
 import { type ClientOptions, type Context, clientCommand, print, printList, withClient } from './command.js'
 import { showCron, timingOf, withTiming } from './cron-define.js'
+import { filtersIn, type PagedFlags, showPages, withPages } from './paged-list.js'
 
 interface OneFlags extends ClientOptions {
   readonly tenant?: string
@@ -22,36 +23,27 @@ function withCron<T>(given: string, flags: OneFlags, work: (duly: Duly, id: stri
   return withClient(flags, async (duly) => work(duly, await findCron(duly, { given, tenant: flags.tenant })))
 }
 
-interface ListFlags extends ClientOptions, CronFilters {
-  readonly limit: number
-  readonly cursor?: string
-  readonly all?: true
-}
+type ListFlags = CronFilters & PagedFlags
 
 const LIST_EXAMPLE = ['duly cron list --status ACTIVE', 'duly cron list --name-prefix web-1/ --all --json'].join('\n')
 
 function list(context: Context): Command {
-  return clientCommand('list', 'list recurring tasks, the newest first', LIST_EXAMPLE)
+  const command = clientCommand('list', 'list recurring tasks, the newest first', LIST_EXAMPLE)
     .option('--status <status>', 'ACTIVE, PAUSED or ENDED', (text) => text.toUpperCase())
     .option('--task-type <name>', 'that make tasks of this type')
     .option('--queue <name>', 'that make tasks in this queue')
     .option('--tenant <id>', 'of this tenant')
     .option('--name <name>', 'of exactly this name')
     .option('--name-prefix <text>', 'whose names begin with this')
-    .option('--limit <n>', 'so many at most', wholeNumber('--limit', 1), 50)
-    .option('--cursor <cursor>', 'go on where a list with the same filters ended (its next_cursor)')
-    .addOption(new Option('--all', 'all of them').conflicts('limit'))
-    .action(async (flags: ListFlags) => {
-      const { url: _, apiKey: __, json, limit, cursor, all, ...filters } = flags
-      const page = await withClient(flags, (duly) =>
-        collectPages((request) => duly.cron.list(filters, request), {
-          cursor,
-          limit: all ? Number.POSITIVE_INFINITY : limit,
-        }),
-      )
-      printList(context, flags, page, (crons) => renderCrons(crons, new Date()))
-      if (!json) tellMore(context.terminal, page, '--limit or --all')
-    })
+  return withPages(command, 'recurring task').action((flags: ListFlags) =>
+    withClient(flags, (duly) => {
+      const fetch = (request: PageRequest) => duly.cron.list(filtersIn(flags), request)
+      return showPages(context, flags, {
+        fetch,
+        render: (crons: readonly CronSummary[]) => renderCrons(crons, new Date()),
+      })
+    }),
+  )
 }
 
 /** Shows it as the call answers it. */

@@ -1,12 +1,13 @@
 import type { DeadLetterFilters, Duly } from '@duly/sdk'
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { CliError } from '../cli/cli-error.js'
-import { collectPages } from '../cli/pages.js'
+import type { PageRequest } from '../cli/pages.js'
 import { renderTask } from '../cli/render.js'
 import { counted, renderBulk, renderLetterSummary, renderLetters } from '../cli/render-dlq.js'
 import { wholeNumber } from '../cli/seconds.js'
 import { followBulk } from '../run/follow-bulk.js'
-import { type ClientOptions, type Context, clientCommand, print, printList, withClient } from './command.js'
+import { type ClientOptions, type Context, clientCommand, print, withClient } from './command.js'
+import { filtersIn, type PagedFlags, showPages, withPages } from './paged-list.js'
 
 type LetterFlags = ClientOptions & DeadLetterFilters
 
@@ -25,28 +26,17 @@ function filtersOf({ queue, taskType, tenant, errorClass, fingerprint }: DeadLet
   return Object.fromEntries(given.filter(([, value]) => value !== undefined))
 }
 
-interface ListFlags extends LetterFlags {
-  readonly limit: number
-  readonly cursor?: string
-  readonly all?: true
-}
+type ListFlags = DeadLetterFilters & PagedFlags
 
 function list(context: Context): Command {
   const example = 'duly dlq list --queue email-queue\nduly dlq list --fingerprint 5e884898da280471 --all --json'
-  return withFilters(clientCommand('list', 'list dead letters, the latest first', example))
-    .option('--limit <n>', 'so many at most', wholeNumber('--limit', 1), 50)
-    .option('--cursor <cursor>', 'go on where a list with the same filters ended (its next_cursor)')
-    .addOption(new Option('--all', 'all of them').conflicts('limit'))
-    .action((flags: ListFlags) =>
-      withClient(flags, async (duly) => {
-        const { limit, cursor, all, json } = flags
-        const most = all ? Number.POSITIVE_INFINITY : limit
-        const page = await collectPages((request) => duly.dlq.list(filtersOf(flags), request), { cursor, limit: most })
-        printList(context, flags, page, renderLetters)
-        if (page.nextCursor === null || json) return
-        context.terminal.err(`There may be more: give --limit or --all, or go on with --cursor ${page.nextCursor}\n`)
-      }),
-    )
+  const command = withFilters(clientCommand('list', 'list dead letters, the latest first', example))
+  return withPages(command, 'letter').action((flags: ListFlags) =>
+    withClient(flags, (duly) => {
+      const fetch = (request: PageRequest) => duly.dlq.list(filtersIn(flags), request)
+      return showPages(context, flags, { fetch, render: renderLetters })
+    }),
+  )
 }
 
 function summary(context: Context): Command {

@@ -1,57 +1,30 @@
-import type { Duly, TaskEdit, TaskFilters } from '@duly/sdk'
-import { type Command, Option } from 'commander'
+import type { TaskEdit, TaskFilters } from '@duly/sdk'
+import type { Command } from 'commander'
 import { CliError } from '../cli/cli-error.js'
 import { readJson } from '../cli/json-input.js'
-import { collectPages, PAGE, type PageRequest, tellMore } from '../cli/pages.js'
+import type { PageRequest } from '../cli/pages.js'
 import { renderRuns, renderTask, renderTasks } from '../cli/render.js'
 import { parseSeconds, wholeNumber } from '../cli/seconds.js'
-import { type ClientOptions, type Context, clientCommand, jsonOf, print, printList, withClient } from './command.js'
+import { type ClientOptions, type Context, clientCommand, print, printList, withClient } from './command.js'
+import { filtersIn, type PagedFlags, showPages, withPages } from './paged-list.js'
 import { withTaskFilters } from './task-filters.js'
 
-interface ListFlags extends ClientOptions, TaskFilters {
-  readonly limit: number
-  readonly cursor?: string
-  readonly all?: true
-}
+type ListFlags = TaskFilters & PagedFlags
 
 const LIST_EXAMPLE = [
   'duly task list --status DEAD --queue email-queue',
   'duly task list --created-after 2026-04-03T00:00:00Z --all --json | jq -r .task_id',
 ].join('\n')
 
-/** `duly task list`: as many pages as the limit takes; an unusual filter may find few tasks on each. */
+/** `duly task list`. */
 export function taskList(context: Context): Command {
-  return withTaskFilters(clientCommand('list', 'list tasks, the newest first', LIST_EXAMPLE))
-    .option('--limit <n>', 'so many at most', wholeNumber('--limit', 1), 50)
-    .option('--cursor <cursor>', 'go on where a list with the same filters ended (its next_cursor)')
-    .addOption(new Option('--all', 'all of them; with --json, one task a line').conflicts('limit'))
-    .action((flags: ListFlags) => withClient(flags, (duly) => list(context, duly, flags)))
-}
-
-async function list(context: Context, duly: Duly, flags: ListFlags): Promise<void> {
-  const { url: _, apiKey: __, json, limit, cursor, all, ...filters } = flags
-  if (all && json) return streamAll(context, duly, { filters, cursor })
-  const fetch = (request: PageRequest) => duly.tasks.list(filters, request)
-  const page = await collectPages(fetch, { cursor, limit: all ? Number.POSITIVE_INFINITY : limit })
-  printList(context, flags, page, renderTasks)
-  if (!json) tellMore(context.terminal, page, '--limit or --all')
-}
-
-interface ListRequest {
-  readonly filters: TaskFilters
-  readonly cursor: string | undefined
-}
-
-const from = (cursor: string | undefined) => (cursor === undefined ? {} : { cursor })
-
-/** A task a line, no faster than the reader takes them, and no further than it wants them. */
-async function streamAll({ terminal }: Context, duly: Duly, { filters, cursor }: ListRequest): Promise<void> {
-  for (let after = cursor; ; ) {
-    const page = await duly.tasks.list(filters, { limit: PAGE, ...from(after) })
-    if (page.items.length > 0) terminal.out(`${page.items.map((task) => jsonOf(task, 0)).join('\n')}\n`)
-    if (!(await terminal.isTaken()) || page.nextCursor === null) return
-    after = page.nextCursor
-  }
+  const command = withTaskFilters(clientCommand('list', 'list tasks, the newest first', LIST_EXAMPLE))
+  return withPages(command, 'task').action((flags: ListFlags) =>
+    withClient(flags, (duly) => {
+      const fetch = (request: PageRequest) => duly.tasks.list(filtersIn(flags), request)
+      return showPages(context, flags, { fetch, render: renderTasks })
+    }),
+  )
 }
 
 interface EditFlags extends ClientOptions {

@@ -1,16 +1,17 @@
 import { type Duly, RawJson, rawOf, type WorkflowFilters, type WorkflowHandle, type WorkflowRecord } from '@duly/sdk'
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { exitCode } from '../cli/exit-codes.js'
 import type { Canvas } from '../cli/graph/canvas.js'
 import { drawGraph } from '../cli/graph/draw-graph.js'
 import { readJson } from '../cli/json-input.js'
-import { collectPages } from '../cli/pages.js'
+import type { PageRequest } from '../cli/pages.js'
 import { ProgressDisplay, workflowLine } from '../cli/progress-line.js'
 import { Redrawing } from '../cli/redrawing.js'
 import { renderWorkflow, renderWorkflows, workflowHeading } from '../cli/render-workflow.js'
-import { parseSeconds, wholeNumber } from '../cli/seconds.js'
+import { parseSeconds } from '../cli/seconds.js'
 import { followWorkflow } from '../run/follow-workflow.js'
-import { type ClientOptions, type Context, clientCommand, print, printList, withClient } from './command.js'
+import { type ClientOptions, type Context, clientCommand, print, withClient } from './command.js'
+import { filtersIn, type PagedFlags, showPages, withPages } from './paged-list.js'
 
 /** A command on one workflow. */
 const onWorkflow = (name: string, summary: string): Command =>
@@ -87,36 +88,23 @@ function printReceipt({ terminal }: Context, flags: SubmitFlags, handle: Workflo
   terminal.out(`${new RawJson(`${answered.slice(0, -1)},"replayed":${isReplay}}`).format(2)}\n`)
 }
 
-interface ListFlags extends ClientOptions, WorkflowFilters {
-  readonly limit: number
-  readonly cursor?: string
-  readonly all?: true
-}
+type ListFlags = WorkflowFilters & PagedFlags
 
 const LIST_EXAMPLE = 'duly workflow list --status FAILED --name user-onboarding'
 
 function list(context: Context): Command {
-  return clientCommand('list', 'list workflows, the newest first', LIST_EXAMPLE)
+  const command = clientCommand('list', 'list workflows, the newest first', LIST_EXAMPLE)
     .option('--status <status>', 'RUNNING, SUCCEEDED, FAILED or CANCELLED', (text) => text.toUpperCase())
     .option('--name <name>', 'of exactly this name')
     .option('--tenant <id>', 'of this tenant')
     .option('--created-after <instant>', 'created then or later, e.g. 2026-04-03T00:00:00Z')
     .option('--created-before <instant>', 'created before that instant')
-    .option('--limit <n>', 'so many at most', wholeNumber('--limit', 1), 50)
-    .option('--cursor <cursor>', 'go on where a list with the same filters ended (its next_cursor)')
-    .addOption(new Option('--all', 'all of them').conflicts('limit'))
-    .action(async (flags: ListFlags) => {
-      const { url: _, apiKey: __, json, limit, cursor, all, ...filters } = flags
-      const page = await withClient(flags, (duly) =>
-        collectPages((request) => duly.workflows.list(filters, request), {
-          cursor,
-          limit: all ? Number.POSITIVE_INFINITY : limit,
-        }),
-      )
-      printList(context, flags, page, renderWorkflows)
-      if (page.nextCursor === null || json) return
-      context.terminal.err(`There may be more: give --limit or --all, or go on with --cursor ${page.nextCursor}\n`)
-    })
+  return withPages(command, 'workflow').action((flags: ListFlags) =>
+    withClient(flags, (duly) => {
+      const fetch = (request: PageRequest) => duly.workflows.list(filtersIn(flags), request)
+      return showPages(context, flags, { fetch, render: renderWorkflows })
+    }),
+  )
 }
 
 function get(context: Context): Command {
