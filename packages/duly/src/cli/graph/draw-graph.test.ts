@@ -143,7 +143,9 @@ describe('a drawing', () => {
     expect(drawGraph(pairs, canvas)).toBe(
       'layer 1  ✓ 200 SUCCEEDED  ● 200 PENDING  a0 … a399\nlayer 2  ○ 400 BLOCKED  b0 … b399\n',
     )
-    const wide = pairs.slice(0, 60)
+    const starts = pairs.slice(0, 60).filter((_, n) => n % 2 === 0)
+    const names = starts.map(({ name }) => name)
+    const wide = [...starts, node('gate', names), ...names.map((name) => node(`c-${name}`, [name, 'gate']))]
     expect(drawGraph(wide, canvas)).toMatch(/^layer 1 /)
     expect(drawGraph(wide, { ...canvas, width: 200 })).not.toMatch(/^layer 1 /)
     for (const line of drawGraph(pairs, { ...canvas, width: 40 })

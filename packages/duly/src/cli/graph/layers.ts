@@ -14,22 +14,55 @@ export interface Row<Node extends GraphNode = GraphNode> {
 /** From so many on, nodes that are alike share a row: a fan of a thousand is one thing to see. */
 const ALIKE = 4
 
-/** The rows of a graph, layer by layer: a node stands one layer below the lowest of those that it waits for. */
+/**
+ * The rows of a graph, each below all that it waits for: whoever can come next after a row comes there, so that what belongs together stands
+ * together and few lines run side by side. `layer` is how far down a row would stand if all came as early as they can.
+ */
 export function rowsOf<Node extends GraphNode>(graph: readonly Node[]): readonly Row<Node>[] {
   const parents = parentsOf(graph)
   const layers = layersOf(parents)
-  const groups = groupsOf(graph, parents).map((places) => ({ places, layer: layers[places[0] ?? 0] ?? 0 }))
-  const sorted = groups.sort((a, b) => a.layer - b.layer || (a.places[0] ?? 0) - (b.places[0] ?? 0))
-  const rowOf = new Map(sorted.flatMap(({ places }, row) => places.map((place) => [place, row] as const)))
-  const children: Set<number>[] = sorted.map(() => new Set())
-  parents.forEach((list, place) => {
-    for (const parent of list) children[rowOf.get(parent) ?? 0]?.add(rowOf.get(place) ?? 0)
+  const groups = [...groupsOf(graph, parents)].sort((a, b) => (a[0] ?? 0) - (b[0] ?? 0))
+  const children = childRows(groups, parents)
+  const order = depthFirst(children)
+  const rowAt = new Map(order.map((group, row) => [group, row]))
+  return order.map((group) => {
+    const places = groups[group] ?? []
+    return {
+      nodes: places.flatMap((place) => graph[place] ?? []),
+      layer: layers[places[0] ?? 0] ?? 0,
+      children: (children[group] ?? []).map((child) => rowAt.get(child) ?? 0).sort((a, b) => a - b),
+    }
   })
-  return sorted.map(({ places, layer }, row) => ({
-    nodes: places.flatMap((place) => graph[place] ?? []),
-    layer,
-    children: [...(children[row] ?? [])].sort((a, b) => a - b),
-  }))
+}
+
+/** Of each group the groups that wait for it. */
+function childRows(
+  groups: readonly (readonly number[])[],
+  parents: readonly (readonly number[])[],
+): readonly (readonly number[])[] {
+  const groupOf = new Map(groups.flatMap((places, group) => places.map((place) => [place, group] as const)))
+  const children = groups.map(() => new Set<number>())
+  for (const [place, group] of groupOf) {
+    for (const parent of parents[place] ?? []) children[groupOf.get(parent) ?? 0]?.add(group)
+  }
+  return children.map((set) => [...set].sort((a, b) => a - b))
+}
+
+/** An order in which none comes before what it waits for, and those that have become ready last come first. */
+function depthFirst(children: readonly (readonly number[])[]): readonly number[] {
+  const waitsFor = children.map(() => 0)
+  for (const list of children) for (const child of list) waitsFor[child] = (waitsFor[child] ?? 0) + 1
+  const ready = waitsFor.flatMap((count, group) => (count === 0 ? [group] : [])).reverse()
+  const order: number[] = []
+  for (let group = ready.pop(); group !== undefined; group = ready.pop()) {
+    order.push(group)
+    const freed = (children[group] ?? []).filter((child) => {
+      waitsFor[child] = (waitsFor[child] ?? 0) - 1
+      return waitsFor[child] === 0
+    })
+    ready.push(...freed.reverse())
+  }
+  return order
 }
 
 function parentsOf(graph: readonly GraphNode[]): readonly (readonly number[])[] {

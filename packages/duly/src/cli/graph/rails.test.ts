@@ -32,7 +32,13 @@ describe('rails', () => {
   it('cross, and say where a line could be read both ways', () => {
     expect(
       draw(node('a'), node('b'), node('c', 'a', 'b'), node('d', 'a'), node('e', 'b'), node('f', 'c', 'd', 'e')),
-    ).toEqual(['● a', '│ ● b', '├─│─╮', '│ ├▸┤', '│ │ ● c', '● │ │ d', '╰─│─┤', '  ● │ e', '  ╰─┤', '    ● f'])
+    ).toEqual(['● a', '├─╮', '│ ● d', '│ │ ● b', '├◂│─┤', '● │ │ c', '╰─┤ │', '  │ ● e', '  ├─╯', '  ● f'])
+  })
+
+  it('stand below what they wait for as soon as they can, so that branches stay together', () => {
+    const branches = [node('b', 'a'), node('d', 'a'), node('c', 'b'), node('e', 'd')]
+    const lines = draw(node('a'), ...branches, node('f', 'c', 'e'))
+    expect(lines).toEqual(['● a', '├─╮', '│ ● b', '│ │', '│ ● c', '● │ d', '│ │', '● │ e', '╰─┤', '  ● f'])
   })
 
   it('put many that are alike into one line', () => {
@@ -42,10 +48,15 @@ describe('rails', () => {
   })
 
   it('give up where they would get too wide', () => {
-    const lone = Array.from({ length: 12 }, (_, n) => [node(`a${n}`), node(`b${n}`, `a${n}`)]).flat()
+    const starts = Array.from({ length: 12 }, (_, n) => `a${n}`)
+    const lone = [
+      ...starts.map((name) => node(name)),
+      node('gate', ...starts),
+      ...starts.map((name) => node(`b-${name}`, name, 'gate')),
+    ]
     const rows = rowsOf(lone)
-    expect(drawRails(rows, { glyphs: lineGlyphs, maxColumns: 11 })).toBeNull()
-    expect(drawRails(rows, { glyphs: lineGlyphs, maxColumns: 12 })).not.toBeNull()
+    expect(drawRails(rows, { glyphs: lineGlyphs, maxColumns: 12 })).toBeNull()
+    expect(drawRails(rows, { glyphs: lineGlyphs, maxColumns: 13 })).not.toBeNull()
   })
 
   it('lead each task to exactly those that wait for it, over random graphs', () => {
