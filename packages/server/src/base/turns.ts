@@ -1,10 +1,12 @@
-import { busy } from './busy.js'
+import type { DulyError } from '@duly/domain'
 
 export interface TurnsOptions {
   /** How many run at a time. */
   readonly width: number
   /** How many may wait for their turn. */
   readonly mostWaiting: number
+  /** What whoever finds no place is told. */
+  readonly refusal: () => DulyError
 }
 
 /** Work that takes turns, in the order in which it came: however much of it there is, it leaves room for other work. */
@@ -17,12 +19,12 @@ export class Turns {
     this.#options = options
   }
 
-  /** @throws DulyError `store_unavailable` when too many wait already */
+  /** @throws DulyError the refusal, when too many wait already */
   async run<T>(work: () => Promise<T>): Promise<T> {
-    const { width, mostWaiting } = this.#options
+    const { width, mostWaiting, refusal } = this.#options
     if (this.#running < width) this.#running++
     else {
-      if (this.#waiting.length >= mostWaiting) throw busy('triggers')
+      if (this.#waiting.length >= mostWaiting) throw refusal()
       // whoever ends hands its turn on
       await new Promise<void>((go) => this.#waiting.push(go))
     }

@@ -1,9 +1,11 @@
-import { DulyError, type IdMinter, limits, partitionOf, type TenantScope, timestampMsOf, type Uuid } from '@duly/domain'
+import { DulyError, type IdMinter, limits, partitionOf, type TenantScope, type Uuid } from '@duly/domain'
+import { busy } from '../base/busy.js'
 import { Turns } from '../base/turns.js'
 import type { Submitted } from '../model.js'
+import { commit } from '../store/commits.js'
 import { checkedPayload, unpackTemplate } from '../store/cron-template.js'
 import type { Connection, Database } from '../store/database.js'
-import { asDulyError, faultKind, isUnknownOutcome, UnsettledOutcome } from '../store/faults.js'
+import { asDulyError } from '../store/faults.js'
 import type { FiringStore, LockedCron, NewFiring } from '../store/firing-store.js'
 import type { IntakeStore, MintedTask, PlacedTask } from '../store/intake-store.js'
 import { taskOf } from './firer.js'
@@ -24,7 +26,14 @@ interface Triggered {
   readonly firing: NewFiring
 }
 
-const maxTries = 4
+/** What a trigger comes to. */
+interface Fired {
+  /** Null: there is no such definition. */
+  readonly answer: Submitted | null
+  /** Null: nothing is known of it but that it was committed. */
+  readonly triggered: Triggered | null
+}
+
 const mostWaiting = 1_000
 
 /** A task of a definition now, by hand: recorded as a firing, while its schedule stays as it is. */
@@ -34,7 +43,7 @@ export class Trigger {
 
   constructor(options: TriggerOptions) {
     this.#options = options
-    this.#turns = new Turns({ width: options.atOnce, mostWaiting })
+    this.#turns = new Turns({ width: options.atOnce, mostWaiting, refusal: () => busy('triggers') })
   }
 
   /**
@@ -48,44 +57,25 @@ export class Trigger {
   async #fireNow(cronId: Uuid, tenant: TenantScope): Promise<Submitted | null> {
     const { database, minter, onTriggered, intake } = this.#options
     const taskId = minter.mint(partitionOf(cronId))
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const done = await database.transaction((client) => this.#fire(client, { cronId, tenant, taskId }))
-        if (done === null) return null
-        onTriggered(done.row, done.placed, done.firing)
-        return {
-          id: taskId,
-          status: 'PENDING',
-          scheduledAtMs: null,
-          createdAtMs: done.placed.createdAtMs,
-          replayed: false,
-        }
-      } catch (error) {
-        const kind = faultKind(error)
-        if (kind === 'missing_day' && attempt < maxTries) await intake.makeDays([timestampMsOf(taskId)])
-        else if (kind !== 'transient' || attempt === maxTries) return this.#settled(taskId, error)
-      }
-    }
+    const { answer, triggered } = await commit<Fired>({
+      ids: [taskId],
+      write: async () =>
+        firedOf(await database.transaction((client) => this.#fire(client, { cronId, tenant, taskId }))),
+      makeDays: (instantsMs) => intake.makeDays(instantsMs),
+      lookUp: () => this.#lookUp(taskId),
+      advice: 'Look at its firings before you trigger it again.',
+    }).catch((error: unknown) => {
+      throw asDulyError(error)
+    })
+    if (triggered) onTriggered(triggered.row, triggered.placed, triggered.firing)
+    return answer
   }
 
-  /** What failed may have been committed. */
-  async #settled(taskId: Uuid, error: unknown): Promise<Submitted> {
-    if (error instanceof DulyError) throw error
-    const unknown = new DulyError(
-      'commit_unknown',
-      'The connection broke during the commit and the outcome could not be read.',
-      {
-        retryAfterSeconds: 1,
-        cause: error,
-      },
-    )
-    if (error instanceof UnsettledOutcome) throw unknown
-    if (!isUnknownOutcome(error)) throw asDulyError(error)
-    const [standing] = await this.#options.intake.standing([taskId]).catch(() => {
-      throw unknown
-    })
-    if (standing === undefined) throw asDulyError(error)
-    return { ...standing, status: standing.status === 'RUNNING' ? 'PENDING' : standing.status, replayed: false }
+  async #lookUp(taskId: Uuid): Promise<Fired | null> {
+    const [task] = await this.#options.intake.standing([taskId])
+    if (task === undefined) return null
+    const status = task.status === 'RUNNING' ? 'PENDING' : task.status
+    return { answer: { ...task, status, replayed: false }, triggered: null }
   }
 
   async #fire(
@@ -120,6 +110,13 @@ export class Trigger {
       if ((await this.#options.store.record(client, [firing])).length > 0) return firing
     }
   }
+}
+
+function firedOf(triggered: Triggered | null): Fired {
+  if (triggered === null) return { answer: null, triggered }
+  const { row, placed } = triggered
+  const times = { scheduledAtMs: null, createdAtMs: placed.createdAtMs }
+  return { answer: { id: row.id, status: 'PENDING', ...times, replayed: false }, triggered }
 }
 
 /** An instant at which the schedule may fire: one that is taken by hand would be lost to it, as judged before. */

@@ -5,7 +5,7 @@ import type { Reservation } from '../dispatch/reservation.js'
 import type { NewTask, Submitted } from '../model.js'
 import type { TakenTask } from '../queue/port.js'
 import type { MintedTask, PlacedTask } from '../store/intake-store.js'
-import type { Committed, Committer } from './committer.js'
+import type { CommittedTasks, Committer } from './committer.js'
 import type { Names } from './names.js'
 
 export interface IntakeOptions {
@@ -117,8 +117,8 @@ export class Intake {
 
   async #commit(
     { rows, reservations }: Placing,
-    write: (rows: readonly MintedTask[]) => Promise<Committed>,
-  ): Promise<Committed['results']> {
+    write: (rows: readonly MintedTask[]) => Promise<CommittedTasks>,
+  ): Promise<CommittedTasks['results']> {
     const beganMs = this.#options.clock.monotonicMs()
     const committed = await write(rows).catch((error: unknown) => {
       for (const reservation of reservations.values()) reservation.settle(isUnsure(error) ? 'unknown' : null)
@@ -129,7 +129,7 @@ export class Intake {
     return committed.results
   }
 
-  #handOff(rows: readonly MintedTask[], committed: Committed, reservations: ReadonlyMap<Uuid, Reservation>): void {
+  #handOff(rows: readonly MintedTask[], committed: CommittedTasks, reservations: ReadonlyMap<Uuid, Reservation>): void {
     if (reservations.size === 0) return
     const placed = new Map(committed.placed.map((place) => [place.id, place]))
     for (const [index, row] of rows.entries()) {

@@ -1,6 +1,7 @@
 import { statusGuard } from '@duly/domain'
 import { byKey, type Statement, unnested } from './database.js'
 import { countLetters } from './dead-letter-sql.js'
+import { countPending } from './transition-parts.js'
 
 // The id as a list of one, the session by "is not distinct from": see `byKey` in database.ts.
 const holdsFence = (alias: string) => `
@@ -170,12 +171,7 @@ event as (
   insert into task_events (task_id, at, transition, from_status, to_status, attempt, actor, reason)
   select id, now(), transition, 'RUNNING', status, attempt, actor, reason from back
 ),
-counted as (
-  insert into counters (queue, priority, tenant, gate, slot, depth)
-  select queue, priority, tenant, gate, $24::integer, count(*) from back where status = 'PENDING'
-  group by 1, 2, 3, 4 order by 1, 2, 3, 4
-  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
-)
+counted as (${countPending('back', '', '$24')})
 select id, session, attempt, token, status, tenant, queue, task_type as "taskType", priority, gate, partition,
   workflow_id as "workflowId", null as "startedAtMs", date_part('epoch', due_at) * 1000 as "dueAtMs"
 from back`,

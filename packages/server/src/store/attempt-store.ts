@@ -1,7 +1,7 @@
 import { type Backoff, errorPattern, type Jitter, type TaskStatus, type Uuid } from '@duly/domain'
 import type { AttemptOutcome, TaskError } from '../model.js'
 import * as sql from './attempt-sql.js'
-import type { Connection, Database, Statement } from './database.js'
+import { type Connection, type Database, rowsOf, type Statement } from './database.js'
 import { bigintArray, booleanArray, instantArray, int4Array, int8Array, textArray, uuidArray } from './params.js'
 
 /** The attempt that a write speaks for: the fence (I4). */
@@ -124,7 +124,7 @@ export class AttemptStore {
   /** The same in a transaction that holds the workflows of the tasks; `slot` names the counters that it alone adds to. */
   async finishWithin(client: Connection, rows: readonly Finish[], slot: number): Promise<Landed[]> {
     const { statement, values } = finishing(rows, { isInWorkflow: true, slot })
-    return (await client.query<BigText<Landed>>({ ...statement, values })).rows.map(withToken)
+    return (await rowsOf<BigText<Landed>>(client, statement, values)).map(withToken)
   }
 
   async reopen(rows: readonly Reopen[]): Promise<Landed[]> {

@@ -1,6 +1,4 @@
-import { statusGuard } from '@duly/domain'
-import { byKey, type Statement } from './database.js'
-import { countLetters } from './dead-letter-sql.js'
+import type { Statement } from './database.js'
 import { ms } from './record-sql.js'
 import { ofTenant } from './tenant-scope.js'
 
@@ -88,105 +86,10 @@ export const now: Statement = {
   text: `select ${cutoff('now()')} as cutoff`,
 }
 
-/*
- * What is done to the plain tasks of a batch, one statement each; tasks of workflows go through their service. $1 ids, $2 actor,
- * $3 reason in the trail.
- */
-
-/** $4 slot. */
-export const cancelWaiting: Statement = {
-  name: 'bulk_cancel_waiting',
-  text: `
-with gone as materialized (
-  delete from open_tasks o
-  where o.id = any ($1::uuid[]) and ${statusGuard('cancel', 'o.status')} and o.workflow_id is null
-  returning o.*
-),
-outcome as (
-  insert into outcomes (id, status, completed_at, attempt, failures, crashes, undelivered, snoozes, releases, run, reason)
-  select id, 'CANCELLED', now(), attempt, failures, crashes, undelivered, snoozes, releases, run, 'cancelled' from gone
-),
-event as (
-  insert into task_events (task_id, at, transition, from_status, to_status, actor, reason)
-  select id, now(), 'cancel', status, 'CANCELLED', $2, $3 from gone
-),
-counted as (
-  insert into counters (queue, priority, tenant, gate, slot, depth)
-  select queue, priority, tenant, gate, $4::integer, -count(*) from gone where status = 'PENDING'
-  group by 1, 2, 3, 4 order by 1, 2, 3, 4
-  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
-)
-select id, tenant, queue, task_type as "taskType" from gone`,
-}
-
-/** $4 grace. */
-export const requestCancel: Statement = {
-  name: 'bulk_request_cancel',
-  text: `
-with marked as (
-  update open_tasks o set cancel_requested_at = now(), cancel_reason = 'cancel_requested',
-    wake_at = least(o.wake_at, now() + $4::bigint * interval '1 millisecond')
-  where o.id = any ($1::uuid[]) and ${statusGuard('request_cancel', 'o.status')} and o.cancel_requested_at is null
-    and o.workflow_id is null
-  returning o.id, o.attempt, o.session
-),
-event as (
-  insert into task_events (task_id, at, transition, from_status, to_status, attempt, actor, reason)
-  select id, now(), 'request_cancel', 'RUNNING', 'RUNNING', attempt, $2, $3 from marked
-)
-select id, session from marked`,
-}
-
 /** Which of these have neither ended nor been marked: they moved while they were looked at. */
 export const unmoved: Statement = {
   name: 'bulk_unmoved',
   text: `
 select o.id from open_tasks o
 where o.id = any ($1::uuid[]) and o.cancel_requested_at is null and o.workflow_id is null`,
-}
-
-/** $4 slot, $5 only what ended before this, $6 the partitions of the ids. */
-export const replay: Statement = {
-  name: 'bulk_replay',
-  text: `
-with plain as materialized (
-  select t.*, i.partition from (select unnest($1::uuid[]) as id, unnest($6::smallint[]) as partition) i
-  cross join lateral (select t.* from tasks t where t.id = i.id limit 1) t
-  where t.workflow_id is null
-),
-gone as materialized (
-  delete from outcomes u using plain p
-  where ${byKey('u.id', 'p.id')} and ${statusGuard('replay', 'u.status')} and u.discarded_at is null
-    and u.completed_at < $5::timestamptz
-  returning u.*
-),
-archived as (
-  insert into runs (task_id, run, archived_at, status, completed_at, started_at, attempt, failures, crashes, session,
-    worker_name, reason, error_class, error_message, error_stack, result)
-  select id, run, now(), status, completed_at, started_at, attempt, failures, crashes, session, worker_name, reason,
-    error_class, error_message, error_stack, result
-  from gone
-),
-buried as (
-  delete from dead_letters d using gone g where d.task_id = g.id returning d.tenant, d.queue, d.task_type, d.fingerprint
-),
-letters_counted as (${countLetters('buried', '-', '$4')}),
-again as (
-  insert into open_tasks (id, partition, status, tenant, queue, task_type, priority, ready_at, timeout_ms,
-    result_ttl_ms, concurrency_key, workflow_id, cron_id, attempt, undelivered, snoozes, releases, run)
-  select p.id, p.partition, 'PENDING', p.tenant, p.queue, p.task_type, p.priority, now(), p.timeout_ms,
-    p.result_ttl_ms, p.concurrency_key, p.workflow_id, p.cron_id, g.attempt, 0, 0, g.releases, g.run + 1
-  from gone g join plain p on p.id = g.id
-  returning id, queue, priority, tenant, gate, task_type
-),
-event as (
-  insert into task_events (task_id, at, transition, from_status, to_status, attempt, actor, reason)
-  select id, now(), 'replay', status, 'PENDING', null, $2, $3 from gone
-),
-counted as (
-  insert into counters (queue, priority, tenant, gate, slot, depth)
-  select queue, priority, tenant, gate, $4::integer, count(*) from again group by 1, 2, 3, 4 order by 1, 2, 3, 4
-  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
-)
-select id, queue, priority, tenant, gate, task_type as "taskType" from again`,
 }

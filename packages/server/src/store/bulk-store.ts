@@ -1,9 +1,10 @@
 import { type BulkStatus, type Lane, partitionOf, type TenantScope, type Uuid } from '@duly/domain'
 import type { BulkOrder, BulkRecord, EndedTask } from '../model.js'
 import * as sql from './bulk-sql.js'
-import type { Connection, Database, Row, Statement } from './database.js'
+import { type Connection, type Database, rowsOf } from './database.js'
 import * as letters from './dead-letter-sql.js'
 import { int2Array, uuidArray } from './params.js'
+import * as changes from './plain-change-sql.js'
 
 export interface BulkStoreOptions {
   readonly slot: number
@@ -120,52 +121,50 @@ export class BulkStore {
     { place, reason, leaseMs }: { readonly place: string; readonly reason: string; readonly leaseMs: number },
   ): Promise<BulkEffects> {
     return this.#database.transaction(async (client) => {
-      const run = runner(client)
-      const effects = await this.#act(run, held, { ids, reason })
+      const effects = await this.#act(client, held, { ids, reason })
       const matched = ids.length
       const { done } = effects
       const step = { place, matched, done, skipped: matched - done, failed: 0, error: null }
-      const moved = await run(sql.advance, advanceValues(held, step, leaseMs))
+      const moved = await rowsOf(client, sql.advance, advanceValues(held, step, leaseMs))
       if (moved.length === 0) throw new BulkTaken()
       return effects
     })
   }
 
-  #act(
-    run: Run,
-    held: HeldBulk,
-    what: { readonly ids: readonly Uuid[]; readonly reason: string },
-  ): Promise<BulkEffects> {
-    if (held.action === 'cancel') return this.#cancel(run, held, what)
-    return held.action === 'retry' ? this.#replay(run, held, what) : this.#discard(run, held, what)
+  #act(client: Connection, held: HeldBulk, what: Acted): Promise<BulkEffects> {
+    if (held.action === 'cancel') return this.#cancel(client, held, what)
+    return held.action === 'retry' ? this.#replay(client, held, what) : this.#discard(client, held, what)
   }
 
   /** Waiting ones end, running ones are marked; what moved between the two is looked at again. */
-  async #cancel(run: Run, { actor }: HeldBulk, { ids, reason }: Acted): Promise<BulkEffects> {
+  async #cancel(client: Connection, { actor }: HeldBulk, { ids, reason }: Acted): Promise<BulkEffects> {
     const { slot, graceMs } = this.#options
     const cancelled: EndedTask[] = []
     const marked: Uuid[] = []
     let left = ids
     for (let round = 0; left.length > 0 && round < cancelRounds; round++) {
       const which = uuidArray(left)
-      cancelled.push(...(await run<EndedTask>(sql.cancelWaiting, [which, actor, reason, slot])))
-      const told = await run<{ session: Uuid }>(sql.requestCancel, [which, actor, reason, graceMs])
+      const ending = [which, actor, 'cancelled', reason, slot, null]
+      cancelled.push(...(await rowsOf<EndedTask>(client, changes.cancelWaiting, ending)))
+      const marking = [which, actor, 'cancel_requested', reason, graceMs, null]
+      const told = await rowsOf<{ session: Uuid }>(client, changes.requestCancel, marking)
       marked.push(...told.map(({ session }) => session))
       if (cancelled.length + marked.length === ids.length) break
-      left = (await run<{ id: Uuid }>(sql.unmoved, [which])).map(({ id }) => id)
+      left = (await rowsOf<{ id: Uuid }>(client, sql.unmoved, [which])).map(({ id }) => id)
     }
     return { ...none, cancelled, marked, done: cancelled.length + marked.length }
   }
 
-  async #replay(run: Run, { actor, cutoff }: HeldBulk, { ids, reason }: Acted): Promise<BulkEffects> {
-    const values = [uuidArray(ids), actor, reason, this.#options.slot, cutoff, int2Array(ids.map(partitionOf))]
-    const replayed = await run<BulkEffects['replayed'][number]>(sql.replay, values)
+  async #replay(client: Connection, { actor, cutoff }: HeldBulk, { ids, reason }: Acted): Promise<BulkEffects> {
+    const partitions = int2Array(ids.map(partitionOf))
+    const values = [uuidArray(ids), partitions, actor, reason, this.#options.slot, null, cutoff]
+    const replayed = await rowsOf<BulkEffects['replayed'][number]>(client, changes.replay, values)
     return { ...none, replayed, done: replayed.length }
   }
 
-  async #discard(run: Run, { actor, cutoff }: HeldBulk, { ids, reason }: Acted): Promise<BulkEffects> {
+  async #discard(client: Connection, { actor, cutoff }: HeldBulk, { ids, reason }: Acted): Promise<BulkEffects> {
     const values = [uuidArray(ids), actor, reason, this.#options.slot, null, cutoff]
-    return { ...none, done: (await run(letters.discard, values)).length }
+    return { ...none, done: (await rowsOf(client, letters.discard, values)).length }
   }
 }
 
@@ -175,13 +174,6 @@ interface Acted {
 }
 
 const none: BulkEffects = { cancelled: [], marked: [], replayed: [], done: 0 }
-
-type Run = <R extends object = Row>(statement: Statement, values: readonly unknown[]) => Promise<R[]>
-
-const runner =
-  (client: Connection): Run =>
-  async <R extends object>({ name, text }: Statement, values: readonly unknown[]) =>
-    (await client.query<R>({ name, text, values: values as unknown[] })).rows
 
 function advanceValues({ id, epoch }: HeldBulk, step: BulkStep, leaseMs: number): readonly unknown[] {
   const { place, matched, done, skipped, failed, error } = step

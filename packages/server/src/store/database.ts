@@ -167,6 +167,15 @@ export class Database {
   }
 }
 
+/** One statement on a connection that the caller holds, within a transaction as a rule. Errors come out as they are. */
+export async function rowsOf<R extends object = Row>(
+  client: Connection,
+  { name, text }: Statement,
+  values: readonly unknown[],
+): Promise<R[]> {
+  return (await client.query<R>({ name, text, values: values as unknown[] })).rows
+}
+
 const attempts = 3
 
 async function run<R extends object>(pool: pg.Pool, statement: Statement, values: readonly unknown[]): Promise<R[]> {

@@ -3,6 +3,7 @@ import type { TaskEdit } from '../model.js'
 import type { Database, Statement } from './database.js'
 import { ofTenant } from './tenant-scope.js'
 import type { DueTimer } from './timer-store.js'
+import { addDepths } from './transition-parts.js'
 
 /** Where an edited task stands now. `wakeAtMs` is null when no timer concerns it. */
 export type EditedTask = Omit<DueTimer, 'wakeAtMs' | 'firstMs'> & { readonly wakeAtMs: number | null }
@@ -64,11 +65,7 @@ delta as (
     union all select queue, priority, tenant, gate, 1 from placed where status = 'PENDING') d
   group by 1, 2, 3, 4 having sum(d.depth) <> 0
 ),
-counted as (
-  insert into counters (queue, priority, tenant, gate, slot, depth)
-  select queue, priority, tenant, gate, $3::integer, depth from delta order by 1, 2, 3, 4
-  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
-)
+counted as (${addDepths('select queue, priority, tenant, gate, $3::integer, depth from delta order by 1, 2, 3, 4')})
 select p.id, p.partition, p.status, p.tenant, p.queue, p.task_type as "taskType", p.priority, p.gate,
   date_part('epoch', p.wake_at) * 1000 as "wakeAtMs", p.crashes + p.undelivered > 0 as suspect,
   p.expires_at is not null and p.attempt = 0 as "mayExpire"

@@ -1,6 +1,7 @@
 import { statusGuard } from '@duly/domain'
 import { byKey, type Statement, unnested } from './database.js'
 import { ms } from './record-sql.js'
+import { countPending } from './transition-parts.js'
 
 /** What an idle node asks, once in a while: when the next one is due, and whether a task waits for an older one's end. */
 export const look: Statement = {
@@ -163,11 +164,7 @@ up as materialized (
   from held h where ${byKey('o.id', 'h.id')}
   returning o.*
 ),
-counted as (
-  insert into counters (queue, priority, tenant, gate, slot, depth)
-  select queue, priority, tenant, gate, $2::integer, count(*) from up group by 1, 2, 3, 4 order by 1, 2, 3, 4
-  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
-)
+counted as (${countPending('up', '', '$2')})
 select u.id, u.tenant, u.queue, u.task_type as "taskType", u.priority, u.gate, ${ms('u.ready_at', 'dueAtMs')},
   case when (select count(*) from seen) = $1 then (select s.id from seen s order by s.id desc limit 1) end as next
 from (select 1) one left join up u on true`

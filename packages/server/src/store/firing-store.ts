@@ -1,10 +1,11 @@
 import type { MisfirePolicy, OverlapPolicy, Priority, Uuid } from '@duly/domain'
 import type { EndedTask } from '../model.js'
 import { checkedPayload, type TemplateColumns } from './cron-template.js'
-import type { Connection, Database, Row, Statement } from './database.js'
+import { type Connection, type Database, rowsOf } from './database.js'
 import * as sql from './firing-sql.js'
 import * as overlap from './overlap-sql.js'
 import { instantArray, int4Array, textArray, uuidArray } from './params.js'
+import * as changes from './plain-change-sql.js'
 import type { Promoted } from './timer-store.js'
 
 /** A definition whose time has come, locked; all instants are epoch ms of the store. */
@@ -129,40 +130,40 @@ export class FiringStore {
     errors: readonly { readonly id: Uuid; readonly error: string }[],
     retryMs: number,
   ): Promise<void> {
-    if (errors.length > 0) await rows(client, sql.mark, markValues(errors, retryMs))
+    if (errors.length > 0) await rowsOf(client, sql.mark, markValues(errors, retryMs))
   }
 
   async lockDue(client: Connection, limit: number, only: readonly Uuid[] | null): Promise<DueCron[]> {
-    const due = await rows<DueCron>(client, sql.lockDue, [limit, only === null ? null : uuidArray(only)])
+    const due = await rowsOf<DueCron>(client, sql.lockDue, [limit, only === null ? null : uuidArray(only)])
     return due.map(whole)
   }
 
   /** The first that is due, in line with whoever holds it; rejects with a lock time-out after so many ms. */
   async lockNext(client: Connection, waitMs: number): Promise<DueCron[]> {
-    await rows(client, sql.waitAtMost, [String(waitMs)])
-    return (await rows<DueCron>(client, sql.lockNext, [])).map(whole)
+    await rowsOf(client, sql.waitAtMost, [String(waitMs)])
+    return (await rowsOf<DueCron>(client, sql.lockNext, [])).map(whole)
   }
 
   async lockOne(client: Connection, id: Uuid, tenant: string | null): Promise<LockedCron | null> {
-    const [row] = await rows<LockedCron>(client, sql.lockOne, [id, tenant])
+    const [row] = await rowsOf<LockedCron>(client, sql.lockOne, [id, tenant])
     return row ?? null
   }
 
   async payloads(client: Connection, ids: readonly Uuid[]): Promise<ReadonlyMap<Uuid, string>> {
-    const found = await rows<{ id: Uuid; payload: string }>(client, sql.payloads, [uuidArray(ids)])
+    const found = await rowsOf<{ id: Uuid; payload: string }>(client, sql.payloads, [uuidArray(ids)])
     return new Map(found.map(({ id, payload }) => [id, checkedPayload(payload)]))
   }
 
   async busy(client: Connection, ids: readonly Uuid[]): Promise<ReadonlySet<Uuid>> {
     if (ids.length === 0) return new Set()
-    const found = await rows<{ id: Uuid }>(client, sql.busy, [uuidArray(ids)])
+    const found = await rowsOf<{ id: Uuid }>(client, sql.busy, [uuidArray(ids)])
     return new Set(found.map(({ id }) => id))
   }
 
   /** Those that were judged now and not before, by definition and fire time. */
   async record(client: Connection, firings: readonly NewFiring[]): Promise<{ cronId: Uuid; fireAtMs: number }[]> {
     if (firings.length === 0) return []
-    const found = await rows<{ cronId: Uuid; fireAtMs: number }>(client, sql.record, [
+    const found = await rowsOf<{ cronId: Uuid; fireAtMs: number }>(client, sql.record, [
       uuidArray(firings.map((firing) => firing.cronId)),
       instantArray(firings.map((firing) => firing.fireAtMs)),
       textArray(firings.map((firing) => firing.tenant)),
@@ -176,19 +177,19 @@ export class FiringStore {
   async unrecord(client: Connection, firings: readonly NewFiring[]): Promise<void> {
     if (firings.length === 0) return
     const crons = uuidArray(firings.map((firing) => firing.cronId))
-    await rows(client, sql.unrecord, [crons, instantArray(firings.map((firing) => firing.fireAtMs))])
+    await rowsOf(client, sql.unrecord, [crons, instantArray(firings.map((firing) => firing.fireAtMs))])
   }
 
   /** Cancels up to `limit` unfinished tasks of these definitions: what waits at once; what runs is told, and its end waited for. */
   async cancelOpen(client: Connection, ids: readonly Uuid[], limit: number): Promise<Cancelled> {
     if (ids.length === 0) return nothing
     const crons = uuidArray(ids)
-    const locked = await rows<{ found: number; id: Uuid | null }>(client, overlap.lockOpen, [crons, limit])
+    const locked = await rowsOf<{ found: number; id: Uuid | null }>(client, overlap.lockOpen, [crons, limit])
     const open = locked.flatMap(({ id }) => id ?? [])
     const { cancelled, marked } = open.length === 0 ? nobody : await this.#stop(client, uuidArray(open))
     const isFull = locked[0]?.found === limit
-    const left = isFull ? await rows<{ id: Uuid }>(client, overlap.uncancelled, [crons]) : []
-    const running = await rows<Running>(client, overlap.stopping, [crons, limit])
+    const left = isFull ? await rowsOf<{ id: Uuid }>(client, overlap.uncancelled, [crons]) : []
+    const running = await rowsOf<Running>(client, overlap.stopping, [crons, limit])
     const isNew = new Set(marked.map(({ id }) => id))
     const before = running.filter(({ id }) => !isNew.has(id))
     return {
@@ -202,15 +203,16 @@ export class FiringStore {
   }
 
   async #stop(client: Connection, ids: Buffer) {
-    const cancelled = await rows<EndedTask>(client, overlap.cancelWaiting, [ids, this.#slot])
-    const marked = await rows<Running>(client, overlap.requestCancel, [ids, this.#graceMs])
+    const because = [ids, 'cron', 'overlap', 'overlap']
+    const cancelled = await rowsOf<EndedTask>(client, changes.cancelWaiting, [...because, this.#slot, null])
+    const marked = await rowsOf<Running>(client, changes.requestCancel, [...because, this.#graceMs, null])
     return { cancelled, marked }
   }
 
   /** How many of them moved: all, since they are locked. */
   async move(client: Connection, moves: readonly Move[]): Promise<number> {
     if (moves.length === 0) return 0
-    const moved = await rows(client, sql.move, [
+    const moved = await rowsOf(client, sql.move, [
       uuidArray(moves.map((each) => each.id)),
       instantArray(moves.map((each) => each.fromMs)),
       instantArray(moves.map((each) => each.nextMs)),
@@ -224,7 +226,7 @@ export class FiringStore {
   }
 
   async triggered(client: Connection, id: Uuid, taskId: Uuid): Promise<void> {
-    await rows(client, sql.triggered, [id, taskId])
+    await rowsOf(client, sql.triggered, [id, taskId])
   }
 }
 
@@ -232,15 +234,6 @@ type Running = Omit<StoppingTask, 'isNew'>
 
 const nobody = { cancelled: [] as EndedTask[], marked: [] as Running[] }
 const nothing: Cancelled = { cancelled: [], stopping: [], left: [] }
-
-async function rows<R extends object = Row>(
-  client: Connection,
-  statement: Statement,
-  values: readonly unknown[],
-): Promise<R[]> {
-  const result = await client.query<R>({ ...statement, values: values as unknown[] })
-  return result.rows
-}
 
 function markValues(errors: readonly { readonly id: Uuid; readonly error: string }[], retryMs: number) {
   return [uuidArray(errors.map(({ id }) => id)), textArray(errors.map(({ error }) => error)), retryMs]

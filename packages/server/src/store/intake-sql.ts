@@ -13,6 +13,7 @@ import {
   textArrayLiteral,
   uuidArray,
 } from './params.js'
+import { addDepths } from './transition-parts.js'
 
 /** What is asked of a task, in the order of the parameters; see {@link askedValues}. */
 export const askedColumns = [
@@ -60,6 +61,11 @@ export const storeTasks = (from: string, scheduledAt: string, more: readonly str
     ${more.map((column) => `i.${column}`).join(', ')}
   from ${from} i`
 
+/** Counts new tasks that are PENDING into their lanes: none of them has a gate. */
+export const countPlaced = (slot: string): string =>
+  addDepths(`select p.queue, p.priority, p.tenant, '', ${slot}::integer, count(*) from placed p where p.status = 'PENDING'
+  group by 1, 2, 3 order by 1, 2, 3`)
+
 /**
  * Tasks, their open rows and the depth of their lanes in one statement, so in one commit: I1 needs no more than its
  * answer. A row with a session is handed to that waiting worker (inserted as RUNNING) if it is due, its queue is not
@@ -104,12 +110,7 @@ placed as (
 ),
 stored as (${storeTasks('input', "coalesce(i.scheduled_at, now() + nullif(i.delay_ms, 0) * interval '1 millisecond')", ['cron_id', 'submitted_by'])}
 ),
-counted as (
-  insert into counters (queue, priority, tenant, gate, slot, depth)
-  select p.queue, p.priority, p.tenant, '', $30::integer, count(*) from placed p where p.status = 'PENDING'
-  group by 1, 2, 3 order by 1, 2, 3
-  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
-)
+counted as (${countPlaced('$30')})
 select p.id, p.status, date_part('epoch', now()) * 1000 as "createdAtMs", date_part('epoch', p.due_at) * 1000 as "dueAtMs",
   p.grant_no as "grant", date_part('epoch', p.deadline_at) * 1000 as "deadlineAtMs"
 from placed p`,
@@ -181,7 +182,7 @@ returning task_id as id`,
 export const readKeys: Statement = {
   name: 'read_keys',
   text: `
-select h.tenant, h.key, h.task_id as "taskId", h.request_hash as "requestHash"
+select h.task_id as id, h.tenant, h.key, h.request_hash as "requestHash"
 from unnest($1::text[], $2::text[]) as k (tenant, key)
 cross join lateral (select h.* from idempotency_keys h where h.tenant = k.tenant and h.key = k.key limit 1) h`,
 }

@@ -1,6 +1,7 @@
 import type { TenantScope, Uuid } from '@duly/domain'
 import type { NewTask, Submitted } from '../model.js'
-import type { Connection, Database } from './database.js'
+import { type Connection, type Database, rowsOf } from './database.js'
+import type { KeyHolder } from './idempotency.js'
 import {
   insertKeys,
   insertTasks,
@@ -35,14 +36,6 @@ export interface PlacedTask {
   readonly deadlineAtMs: number | null
 }
 
-/** An earlier submission that holds a key. */
-export interface KeyHolder {
-  readonly tenant: string
-  readonly key: string
-  readonly taskId: Uuid
-  readonly requestHash: Buffer
-}
-
 /** How many names of a kind there may be. */
 export interface NameBounds {
   /** In the whole deployment. */
@@ -67,32 +60,25 @@ export class IntakeStore {
 
   /** Inserts on a connection that the caller holds; `slot` names the counters that this writer alone adds to. */
   async insert(client: Connection, rows: readonly MintedTask[], slot: number): Promise<PlacedTask[]> {
-    const result = await client.query<PlacedTask>({
-      ...insertTasks,
-      values: insertValues(rows, { slot, graceMs: this.#graceMs, node: this.#node }),
-    })
-    return result.rows
+    const values = insertValues(rows, { slot, graceMs: this.#graceMs, node: this.#node })
+    return rowsOf<PlacedTask>(client, insertTasks, values)
   }
 
   async insertKeys(client: Connection, rows: readonly MintedTask[]): Promise<Set<Uuid>> {
-    const result = await client.query<{ id: Uuid }>({
-      ...insertKeys,
-      values: [
-        textArray(rows.map((row) => row.task.tenant)),
-        textArray(rows.map((row) => row.task.idempotencyKey)),
-        uuidArray(rows.map((row) => row.id)),
-        byteaArray(rows.map((row) => row.task.requestHash)),
-      ],
-    })
-    return new Set(result.rows.map((row) => row.id))
+    const won = await rowsOf<{ id: Uuid }>(client, insertKeys, [
+      textArray(rows.map((row) => row.task.tenant)),
+      textArray(rows.map((row) => row.task.idempotencyKey)),
+      uuidArray(rows.map((row) => row.id)),
+      byteaArray(rows.map((row) => row.task.requestHash)),
+    ])
+    return new Set(won.map((row) => row.id))
   }
 
-  async keyHolders(client: Connection, rows: readonly MintedTask[]): Promise<KeyHolder[]> {
-    const result = await client.query<KeyHolder>({
-      ...readKeys,
-      values: [textArray(rows.map((row) => row.task.tenant)), textArray(rows.map((row) => row.task.idempotencyKey))],
-    })
-    return result.rows
+  keyHolders(client: Connection, rows: readonly MintedTask[]): Promise<KeyHolder[]> {
+    return rowsOf<KeyHolder>(client, readKeys, [
+      textArray(rows.map((row) => row.task.tenant)),
+      textArray(rows.map((row) => row.task.idempotencyKey)),
+    ])
   }
 
   standing(ids: readonly Uuid[]): Promise<Omit<Submitted, 'replayed'>[]> {
@@ -100,9 +86,8 @@ export class IntakeStore {
   }
 
   /** The same, seen from within a transaction. */
-  async standingWithin(client: Connection, ids: readonly Uuid[]): Promise<Omit<Submitted, 'replayed'>[]> {
-    const values = [uuidArray(ids)]
-    return (await client.query<Omit<Submitted, 'replayed'>>({ ...readStanding, values })).rows
+  standingWithin(client: Connection, ids: readonly Uuid[]): Promise<Omit<Submitted, 'replayed'>[]> {
+    return rowsOf<Omit<Submitted, 'replayed'>>(client, readStanding, [uuidArray(ids)])
   }
 
   /**

@@ -5,6 +5,7 @@ import { makeStoreBench, type StoreBench } from '../queue/testing/store-bench.js
 import * as bulk from './bulk-sql.js'
 import { hotPlanner, type Statement } from './database.js'
 import * as letters from './dead-letter-sql.js'
+import * as changes from './plain-change-sql.js'
 
 const letterCount = 20_000
 
@@ -13,7 +14,7 @@ describe('plans of dead letters and of operations on many tasks', () => {
   let bench: StoreBench
   let client: pg.Client
   const lists = [letters.letterLists, letters.letterCandidates].flatMap((each) => Object.values(each))
-  const acts = [bulk.cancelWaiting, bulk.requestCancel, bulk.unmoved, bulk.replay, letters.discard]
+  const acts = [...Object.values(changes), bulk.unmoved, letters.discard]
   const statements: readonly Statement[] = [...lists, ...acts, letters.bareLetters, bulk.take]
 
   beforeAll(async () => {

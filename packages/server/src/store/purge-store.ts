@@ -1,6 +1,7 @@
 import type { Uuid } from '@duly/domain'
 import type { EndedTask } from '../model.js'
 import { byKey, type Database, type Statement } from './database.js'
+import { waitingEnd } from './transition-parts.js'
 
 /** Where a purge begins: what is PENDING by then is its matter, what comes later is not. Null: there is no such queue. */
 const begin: Statement = {
@@ -32,20 +33,7 @@ gone as materialized (
   delete from open_tasks o using picked k
   where ${byKey('o.id', 'k.id')} and k.workflow_id is null and o.status is not distinct from 'PENDING'
   returning o.*, k.place
-),
-outcome as (
-  insert into outcomes (id, status, completed_at, attempt, failures, crashes, undelivered, snoozes, releases, run, reason)
-  select id, 'CANCELLED', now(), attempt, failures, crashes, undelivered, snoozes, releases, run, 'purged' from gone
-),
-event as (
-  insert into task_events (task_id, at, transition, from_status, to_status, actor, reason)
-  select id, now(), 'cancel', status, 'CANCELLED', $3, 'purged' from gone
-),
-counted as (
-  insert into counters (queue, priority, tenant, gate, slot, depth)
-  select queue, priority, tenant, gate, $10::integer, -count(*) from gone group by 1, 2, 3, 4 order by 1, 2, 3, 4
-  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
-)
+),${waitingEnd({ transition: `'cancel'`, actor: '$3', reason: `'purged'`, slot: '$10' })}
 select id, queue, priority, tenant, gate, task_type as "taskType", ready_at::text as "readyAt", place::integer, false as "isNode"
 from gone
 union all

@@ -1,6 +1,7 @@
 import { type SweepReason, statusGuard, takesIn, triggerRules } from '@duly/domain'
 import { byKey, type Statement, unnested } from './database.js'
 import { ms } from './record-sql.js'
+import { countPending, waitingEnd } from './transition-parts.js'
 
 /**
  * Tells the children of these nodes how they ended, and notes it at the nodes themselves unless that was done before. One update for
@@ -98,12 +99,7 @@ up as materialized (
 asked as (
   update tasks t set scheduled_at = u.due_at from up u where u.due_at is not null and ${byKey('t.id', 'u.id')}
 ),
-counted as (
-  insert into counters (queue, priority, tenant, gate, slot, depth)
-  select queue, priority, tenant, gate, $2::integer, count(*) from up where status = 'PENDING'
-  group by 1, 2, 3, 4 order by 1, 2, 3, 4
-  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
-)
+counted as (${countPending('up', '', '$2')})
 select u.id, u.status, u.partition, u.tenant, u.queue, u.task_type as "taskType", u.priority, u.gate,
   u.expires_at is not null and u.attempt = 0 as "mayExpire", ${ms('coalesce(u.due_at, u.ready_at)', 'dueAtMs')}
 from up u`,
@@ -131,21 +127,7 @@ gone as materialized (
   where ${byKey('o.id', 'i.id')} and o.workflow_id is not null and ${mayEnd}
   returning o.*, i.reason, case i.how when 'purge' then 'cancel' else i.how end as transition,
     case i.how when 'upstream_fail' then 'FAILED' else 'CANCELLED' end as final
-),
-outcome as (
-  insert into outcomes (id, status, completed_at, attempt, failures, crashes, undelivered, snoozes, releases, run, reason)
-  select id, final, now(), attempt, failures, crashes, undelivered, snoozes, releases, run, reason from gone
-),
-event as (
-  insert into task_events (task_id, at, transition, from_status, to_status, actor, reason)
-  select id, now(), transition, status, final, $4, reason from gone
-),
-counted as (
-  insert into counters (queue, priority, tenant, gate, slot, depth)
-  select queue, priority, tenant, gate, $5::integer, -count(*) from gone where status = 'PENDING'
-  group by 1, 2, 3, 4 order by 1, 2, 3, 4
-  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
-)
+),${waitingEnd({ transition: 'transition', final: 'final', actor: '$4', reason: 'reason', slot: '$5' })}
 select id, workflow_id as "workflowId", tenant, queue, task_type as "taskType", final as status, reason,
   ${ms('now()', 'endedAtMs')}
 from gone`,
@@ -162,24 +144,6 @@ with node as materialized (
 )
 select o.id, o.workflow_id as "workflowId", o.status, o.cancel_requested_at is not null as "isMarked"
 from node n cross join lateral (select o.* from open_tasks o where o.id = n.id for update) o`,
-}
-
-/** Marks what runs; its grace begins at once. */
-export const mark: Statement = {
-  name: 'mark_nodes',
-  text: `
-with marked as (
-  update open_tasks o set cancel_requested_at = now(), cancel_reason = $2,
-    wake_at = least(o.wake_at, now() + $4::bigint * interval '1 millisecond')
-  from (select unnest($1::uuid[]) as id) i
-  where ${byKey('o.id', 'i.id')} and ${statusGuard('request_cancel', 'o.status')} and o.cancel_requested_at is null
-  returning o.id, o.attempt, o.session
-),
-event as (
-  insert into task_events (task_id, at, transition, from_status, to_status, attempt, actor, reason)
-  select id, now(), 'request_cancel', 'RUNNING', 'RUNNING', attempt, $3, $2 from marked
-)
-select distinct session from marked`,
 }
 
 const takingRules = triggerRules

@@ -1,6 +1,7 @@
 import type { Uuid } from '@duly/domain'
-import type { Connection, Database, Row, Statement } from './database.js'
+import { type Connection, type Database, rowsOf } from './database.js'
 import { booleanArray, int4Array, textArray, uuidArray } from './params.js'
+import { requestCancel } from './plain-change-sql.js'
 import * as sql from './settle-sql.js'
 import type {
   ClosedWorkflow,
@@ -15,15 +16,6 @@ import type {
   WaitingEnd,
 } from './workflow-rows.js'
 import { lockOf, lockOne, tally } from './workflow-sql.js'
-
-/** One statement within a transaction. */
-export async function rowsOf<R extends object = Row>(
-  client: Connection,
-  statement: Statement,
-  values: readonly unknown[],
-): Promise<R[]> {
-  return (await client.query<R>({ ...statement, values: values as unknown[] })).rows
-}
 
 /** The statements by which ends move through a workflow. All but those without a connection run under its lock. */
 export class SettleStore {
@@ -100,8 +92,8 @@ export class SettleStore {
     ids: readonly Uuid[],
     { actor, reason }: { readonly actor: string; readonly reason: string },
   ): Promise<Uuid[]> {
-    const rows = await rowsOf<{ session: Uuid }>(client, sql.mark, [uuidArray(ids), reason, actor, this.#graceMs])
-    return rows.map(({ session }) => session)
+    const values = [uuidArray(ids), actor, reason, reason, this.#graceMs, null]
+    return (await rowsOf<{ session: Uuid }>(client, requestCancel, values)).map(({ session }) => session)
   }
 
   verdictFacts(client: Connection, workflows: readonly Uuid[]): Promise<VerdictFacts[]> {

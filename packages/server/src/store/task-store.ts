@@ -1,8 +1,8 @@
-import { type Lane, partitionOf, statusGuard, type TaskStatus, type TenantScope, type Uuid } from '@duly/domain'
+import { type Lane, partitionOf, type TaskStatus, type TenantScope, type Uuid } from '@duly/domain'
 import type { AttemptRecord, EndedTask, RunRecord, TaskRecord } from '../model.js'
 import type { Database, Statement } from './database.js'
-import { countLetters } from './dead-letter-sql.js'
-import { uuidArray } from './params.js'
+import { int2Array, uuidArray } from './params.js'
+import * as sql from './plain-change-sql.js'
 import {
   type ErrorColumns,
   errorOf,
@@ -34,48 +34,6 @@ union all
 select w.id from unnest($1::uuid[]) as i (id) join workflows w on w.id = i.id where w.status <> 'RUNNING'`,
 }
 
-const cancelWaiting: Statement = {
-  name: 'cancel_waiting',
-  text: `
-with gone as materialized (
-  delete from open_tasks o
-  where o.id = $1 and ${statusGuard('cancel', 'o.status')} and o.workflow_id is null and ${ofTenant('o.tenant', '$5')}
-  returning o.*
-),
-outcome as (
-  insert into outcomes (id, status, completed_at, attempt, failures, crashes, undelivered, snoozes, releases, run, reason)
-  select id, 'CANCELLED', now(), attempt, failures, crashes, undelivered, snoozes, releases, run, $3 from gone
-),
-event as (
-  insert into task_events (task_id, at, transition, from_status, to_status, actor, reason)
-  select id, now(), 'cancel', status, 'CANCELLED', $2, $3 from gone
-),
-counted as (
-  insert into counters (queue, priority, tenant, gate, slot, depth)
-  select queue, priority, tenant, gate, $4::integer, -1 from gone where status = 'PENDING'
-  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
-)
-select id, tenant, queue, task_type as "taskType", date_part('epoch', now()) * 1000 as "cancelledAtMs" from gone`,
-}
-
-/** Marks a running attempt; its grace begins at once, so the watchdog ends what ignores the signal. */
-const requestCancel: Statement = {
-  name: 'request_cancel',
-  text: `
-with marked as (
-  update open_tasks o set cancel_requested_at = now(), cancel_reason = $3,
-    wake_at = least(o.wake_at, now() + $4::bigint * interval '1 millisecond')
-  where o.id = $1 and ${statusGuard('request_cancel', 'o.status')} and o.cancel_requested_at is null
-    and ${ofTenant('o.tenant', '$5')}
-  returning o.id, o.attempt, o.session
-),
-event as (
-  insert into task_events (task_id, at, transition, from_status, to_status, attempt, actor, reason)
-  select id, now(), 'request_cancel', 'RUNNING', 'RUNNING', attempt, $2, $3 from marked
-)
-select session from marked`,
-}
-
 const standing: Statement = {
   name: 'standing',
   text: `
@@ -83,50 +41,6 @@ select coalesce(u.status, o.status) as status, o.cancel_requested_at is not null
   ${ms('u.completed_at', 'completedAtMs')}, u.discarded_at is not null as "isDiscarded", t.workflow_id as "workflowId"
 from tasks t left join outcomes u on u.id = t.id left join open_tasks o on o.id = t.id
 where t.id = $1 and ${ofTenant('t.tenant', '$2')}`,
-}
-
-/**
- * Replay: deleting the outcome is the compare-and-set; the run is archived, the dead letter goes, the open row comes back
- * with its retries restored. So there is one accepted outcome per run.
- */
-const replay: Statement = {
-  name: 'replay',
-  text: `
-with gone as materialized (
-  delete from outcomes u
-  where u.id = $1 and ${statusGuard('replay', 'u.status')} and u.discarded_at is null
-    and (select t.workflow_id is null and ${ofTenant('t.tenant', '$5')} from tasks t where t.id = $1)
-  returning u.*
-),
-archived as (
-  insert into runs (task_id, run, archived_at, status, completed_at, started_at, attempt, failures, crashes, session,
-    worker_name, reason, error_class, error_message, error_stack, result)
-  select id, run, now(), status, completed_at, started_at, attempt, failures, crashes, session, worker_name, reason,
-    error_class, error_message, error_stack, result
-  from gone
-),
-buried as (
-  delete from dead_letters d using gone g where d.task_id = g.id returning d.tenant, d.queue, d.task_type, d.fingerprint
-),
-letters_counted as (${countLetters('buried', '-', '$4')}),
-again as (
-  insert into open_tasks (id, partition, status, tenant, queue, task_type, priority, ready_at, timeout_ms,
-    result_ttl_ms, concurrency_key, workflow_id, cron_id, attempt, undelivered, snoozes, releases, run)
-  select t.id, $3::smallint, 'PENDING', t.tenant, t.queue, t.task_type, t.priority, now(), t.timeout_ms,
-    t.result_ttl_ms, t.concurrency_key, t.workflow_id, t.cron_id, g.attempt, 0, 0, g.releases, g.run + 1
-  from gone g join tasks t on t.id = g.id
-  returning id, queue, priority, tenant, gate
-),
-event as (
-  insert into task_events (task_id, at, transition, from_status, to_status, attempt, actor, reason)
-  select id, now(), 'replay', status, 'PENDING', null, $2, null from gone
-),
-counted as (
-  insert into counters (queue, priority, tenant, gate, slot, depth)
-  select queue, priority, tenant, gate, $4::integer, 1 from again
-  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
-)
-select queue, priority, tenant, gate from again`,
 }
 
 const attempts: Statement = {
@@ -228,15 +142,15 @@ export class TaskStore {
     tenant: TenantScope,
     { actor, reason }: Because,
   ): Promise<(EndedTask & { readonly cancelledAtMs: number }) | null> {
-    const values = [id, actor, reason, this.#slot, tenant]
-    const [row] = await this.#database.query<EndedTask & { cancelledAtMs: number }>(cancelWaiting, values)
+    const values = [uuidArray([id]), actor, reason, reason, this.#slot, tenant]
+    const [row] = await this.#database.query<EndedTask & { cancelledAtMs: number }>(sql.cancelWaiting, values)
     return row ?? null
   }
 
   /** The session whose running attempt is marked now, or null: it was not running, or marked before. */
   async requestCancel(id: Uuid, tenant: TenantScope, { actor, reason }: Because): Promise<Uuid | null> {
-    const values = [id, actor, reason, this.#graceMs, tenant]
-    const [row] = await this.#database.query<{ session: Uuid }>(requestCancel, values)
+    const values = [uuidArray([id]), actor, reason, reason, this.#graceMs, tenant]
+    const [row] = await this.#database.query<{ session: Uuid }>(sql.requestCancel, values)
     return row?.session ?? null
   }
 
@@ -250,9 +164,9 @@ export class TaskStore {
 
   /** The lane that the task is back in, or null: it was in no state to be replayed, or belongs to a workflow. */
   async replay(id: Uuid, tenant: TenantScope, actor: string): Promise<Lane | null> {
-    const values = [id, actor, partitionOf(id), this.#slot, tenant]
-    const [row] = await this.#database.query<Lane>(replay, values)
-    return row ?? null
+    const values = [uuidArray([id]), int2Array([partitionOf(id)]), actor, null, this.#slot, tenant, null]
+    const [row] = await this.#database.query<Lane>(sql.replay, values)
+    return row ? { queue: row.queue, priority: row.priority, tenant: row.tenant, gate: row.gate } : null
   }
 
   async attempts(id: Uuid): Promise<AttemptRecord[]> {

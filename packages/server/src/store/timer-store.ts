@@ -5,6 +5,7 @@ import { grantTo, markedToken, takenColumns, takenJoins } from '../queue/postgre
 import { type TakenRow, takenFromRow } from '../queue/postgres/ready-queue.js'
 import { byKey, type Database, type Statement } from './database.js'
 import { bigintArray, int2Array, int8Array, textArray, uuidArray } from './params.js'
+import { countPending, waitingEnd } from './transition-parts.js'
 
 /** A timer that is due now or soon: a hint, the store decides again when it is acted on. */
 export interface DueTimer {
@@ -99,12 +100,7 @@ up as materialized (
   where ${byKey('o.id', 'd.id')}
   returning o.*
 ),
-counted as (
-  insert into counters (queue, priority, tenant, gate, slot, depth)
-  select queue, priority, tenant, gate, $5::integer, count(*) from up where status = 'PENDING'
-  group by 1, 2, 3, 4 order by 1, 2, 3, 4
-  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
-),
+counted as (${countPending('up', '', '$5')}),
 c as (select * from up where status = 'RUNNING')
 select ${takenColumns}, c.status, null::float8 as "dueAtMs" from c ${takenJoins}
 union all
@@ -133,21 +129,7 @@ gone as materialized (
   delete from open_tasks o using due i
   where ${byKey('o.id', 'i.id')} and i.workflow_id is null
   returning o.*
-),
-outcome as (
-  insert into outcomes (id, status, completed_at, attempt, failures, crashes, undelivered, snoozes, releases, run, reason)
-  select id, 'CANCELLED', now(), attempt, failures, crashes, undelivered, snoozes, releases, run, 'expired' from gone
-),
-event as (
-  insert into task_events (task_id, at, transition, from_status, to_status, actor, reason)
-  select id, now(), 'expire', status, 'CANCELLED', 'timer', 'expired' from gone
-),
-counted as (
-  insert into counters (queue, priority, tenant, gate, slot, depth)
-  select queue, priority, tenant, gate, $2::integer, -count(*) from gone where status = 'PENDING'
-  group by 1, 2, 3, 4 order by 1, 2, 3, 4
-  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
-)
+),${waitingEnd({ transition: `'expire'`, actor: `'timer'`, reason: `'expired'`, slot: '$2' })}
 select id, tenant, queue, task_type as "taskType", false as "isNode" from gone
 union all
 select d.id, null, null, null, true from due d where d.workflow_id is not null`,

@@ -1,6 +1,6 @@
 import { statusGuard, workflowStatusGuard } from '@duly/domain'
 import { byKey, type Statement, unnested } from './database.js'
-import { countLetters } from './dead-letter-sql.js'
+import { takenBack } from './transition-parts.js'
 
 /** Whoever wants a workflow cancelled; what that does is in the same transaction. */
 export const requestCancel: Statement = {
@@ -46,19 +46,7 @@ gone as materialized (
   delete from outcomes u using input i
   where ${byKey('u.id', 'i.id')} and ${statusGuard('replay', 'u.status')} and u.discarded_at is null
   returning u.*, i.partition, i.next, i.succeeded, i.skipped, i.failed
-),
-archived as (
-  insert into runs (task_id, run, archived_at, status, completed_at, started_at, attempt, failures, crashes, session,
-    worker_name, reason, error_class, error_message, error_stack, result)
-  select id, run, now(), status, completed_at, started_at, attempt, failures, crashes, session, worker_name, reason,
-    error_class, error_message, error_stack, result
-  from gone
-),
-buried as (
-  delete from dead_letters d using gone g where ${byKey('d.task_id', 'g.id')}
-  returning d.tenant, d.queue, d.task_type, d.fingerprint
-),
-letters_counted as (${countLetters('buried', '-', '$8')}),
+),${takenBack({ next: 'next', actor: '$7', reason: 'null', slot: '$8' })},
 again as (
   insert into open_tasks (id, partition, status, tenant, queue, task_type, priority, blockers, timeout_ms,
     result_ttl_ms, concurrency_key, workflow_id, attempt, releases, run)
@@ -66,10 +54,6 @@ again as (
     t.result_ttl_ms, t.concurrency_key, t.workflow_id, g.attempt, g.releases, g.run + 1
   from gone g cross join lateral (select t.* from tasks t where t.id = g.id limit 1) t
   returning id
-),
-event as (
-  insert into task_events (task_id, at, transition, from_status, to_status, attempt, actor, reason)
-  select id, now(), 'replay', status, next, null, $7, null from gone
 ),
 nodes as (
   update workflow_nodes n

@@ -1,7 +1,6 @@
 import { partitionOf, type RecountedNode, type RetryNode, type TaskStatus, type Uuid } from '@duly/domain'
-import type { Connection } from './database.js'
+import { type Connection, rowsOf } from './database.js'
 import { int2Array, int4Array, textArray, uuidArray } from './params.js'
-import { rowsOf } from './settle-store.js'
 import * as sql from './workflow-change-sql.js'
 import { readEdges } from './workflow-record-sql.js'
 import type { Edge } from './workflow-record-store.js'

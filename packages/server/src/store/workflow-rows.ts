@@ -33,14 +33,6 @@ export interface MintedWorkflow {
   readonly nodes: readonly MintedNode[]
 }
 
-/** An earlier submission that holds a key. */
-export interface WorkflowKeyHolder {
-  readonly id: Uuid
-  readonly tenant: string
-  readonly key: string
-  readonly requestHash: Buffer
-}
-
 /** A row of what a workflow stands at: one a node. */
 export interface StandingNode {
   readonly id: Uuid

@@ -1,5 +1,5 @@
 import { byKey, type Statement, unnested } from './database.js'
-import { askedColumns, storeTasks } from './intake-sql.js'
+import { askedColumns, countPlaced, storeTasks } from './intake-sql.js'
 import { ms } from './record-sql.js'
 import { ofTenant } from './tenant-scope.js'
 
@@ -85,12 +85,7 @@ nodes as (
 edges as (
   insert into workflow_edges (parent, child) select unnest($31::uuid[]), unnest($32::uuid[])
 ),
-counted as (
-  insert into counters (queue, priority, tenant, gate, slot, depth)
-  select p.queue, p.priority, p.tenant, '', $33::integer, count(*) from placed p where p.status = 'PENDING'
-  group by 1, 2, 3 order by 1, 2, 3
-  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
-)
+counted as (${countPlaced('$33')})
 select p.id, p.status, ${ms('now()', 'createdAtMs')}, ${ms('p.due_at', 'dueAtMs')} from placed p`,
 }
 

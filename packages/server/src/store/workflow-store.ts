@@ -1,10 +1,10 @@
 import type { Uuid } from '@duly/domain'
-import type { Connection, Database } from './database.js'
+import { type Connection, type Database, rowsOf } from './database.js'
+import type { KeyHolder } from './idempotency.js'
 import { askedValues } from './intake-sql.js'
 import type { PlacedTask } from './intake-store.js'
 import { byteaArray, instantArray, int4Array, textArray, uuidArray } from './params.js'
-import { rowsOf } from './settle-store.js'
-import type { MintedNode, MintedWorkflow, StandingNode, WorkflowKeyHolder } from './workflow-rows.js'
+import type { MintedNode, MintedWorkflow, StandingNode } from './workflow-rows.js'
 import * as sql from './workflow-sql.js'
 
 /** Where an inserted node stands. */
@@ -57,8 +57,8 @@ export class WorkflowStore {
     ])
   }
 
-  keyHolders(client: Connection, rows: readonly MintedWorkflow[]): Promise<WorkflowKeyHolder[]> {
-    return rowsOf<WorkflowKeyHolder>(client, sql.keyHolders, [
+  keyHolders(client: Connection, rows: readonly MintedWorkflow[]): Promise<KeyHolder[]> {
+    return rowsOf<KeyHolder>(client, sql.keyHolders, [
       textArray(rows.map(({ workflow }) => workflow.tenant)),
       textArray(rows.map(({ workflow }) => workflow.idempotencyKey)),
     ])

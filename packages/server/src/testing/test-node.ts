@@ -138,7 +138,7 @@ export class TestNode {
     const names = new Names(stores.intake, { limit: options.maxNames ?? 10_000, share: options.nameShare ?? 1_000 })
     this.intake = new Intake({
       ...{ minter, partitions, clock, groupSlots: stores.groupSlots, batchSlots: stores.batchSlots },
-      committer: new Committer({ database: this.database, store: stores.intake, chunkRows: 500, chunkBytes: 8 << 20 }),
+      committer: new Committer({ database: this.database, store: stores.intake }),
       names,
       reserve: options.reserve ?? (() => null),
       onCommitted: () => {},
@@ -169,7 +169,7 @@ export class TestNode {
     const ensureNames: Names['ensure'] = (tasks) => names.ensure(tasks)
     const shared = { database, store: stores.workflows, intake: stores.intake }
     const submission = new WorkflowSubmission({
-      committer: new WorkflowCommitter({ ...shared, chunkRows: 500, chunkBytes: 8 << 20 }),
+      committer: new WorkflowCommitter(shared),
       ...{ ensureNames, minter, partitions, clock, onCommitted: () => {} },
       groupSlots: stores.workflowSlots.groups,
       largeSlots: stores.workflowSlots.large,

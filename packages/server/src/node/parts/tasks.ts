@@ -41,7 +41,7 @@ function makeIntake(ground: Ground, names: Names, { dispatch, observers }: TaskP
   const { config, membership, stores, clock } = ground
   const { database, minter } = membership
   return new Intake({
-    committer: new Committer({ database, store: stores.intake, chunkRows: 500, chunkBytes: 8 * 1024 * 1024 }),
+    committer: new Committer({ database, store: stores.intake }),
     names,
     minter,
     partitions: config.partitions,

@@ -64,7 +64,7 @@ export function makeWorkflows(ground: Ground, { observers, names, nodeEnds, reop
   }
   const shared = { database, store: stores.workflows, intake: stores.intake }
   const submission = new WorkflowSubmission({
-    committer: new WorkflowCommitter({ ...shared, chunkRows: 500, chunkBytes: 8 * 1024 * 1024 }),
+    committer: new WorkflowCommitter(shared),
     ...{ ensureNames, minter, partitions: config.partitions, clock, onCommitted },
     groupSlots: stores.workflowSlots.groups,
     largeSlots: stores.workflowSlots.large,

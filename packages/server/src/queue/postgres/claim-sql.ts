@@ -1,5 +1,6 @@
 import { workflowTokenMark } from '@duly/domain'
 import { byKey, type Statement, unnested } from '../../store/database.js'
+import { addDepths } from '../../store/transition-parts.js'
 
 /** What a claim gives out of one task; `c` is the open row, `t` the task. Shared by claims, repeats and promotions. */
 export const takenColumns = `
@@ -97,11 +98,9 @@ c as materialized (
   where ${byKey('o.id', 'k.id')} and g.id = k.session and o.status is not distinct from 'PENDING'
   returning o.*
 ),
-counted as (
-  insert into counters (queue, priority, tenant, gate, slot, depth)
-  select c.queue, c.priority, c.tenant, c.gate, $11::integer, -count(*) from c group by 1, 2, 3, 4 order by 1, 2, 3, 4
-  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
-)
+counted as (${addDepths(
+    'select c.queue, c.priority, c.tenant, c.gate, $11::integer, -count(*) from c group by 1, 2, 3, 4 order by 1, 2, 3, 4',
+  )})
 select ${takenColumns} from c ${takenJoins}
 union all
 select null, k.session, null, null, null, null, null, null, null, null, null, null,
@@ -174,10 +173,6 @@ delta as (
   select queue, priority, tenant, gate, count(*) as depth from moved group by 1, 2, 3, 4
   union all select queue, priority, tenant, '', -count(*) from moved group by 1, 2, 3
 ),
-counted as (
-  insert into counters (queue, priority, tenant, gate, slot, depth)
-  select queue, priority, tenant, gate, $6::integer, depth from delta order by 1, 2, 3, 4
-  on conflict (queue, priority, tenant, gate, slot) do update set depth = counters.depth + excluded.depth
-)
+counted as (${addDepths('select queue, priority, tenant, gate, $6::integer, depth from delta order by 1, 2, 3, 4')})
 select count(*)::integer as moved from moved`,
 }

@@ -1,0 +1,113 @@
+import { DulyError, timestampMsOf, type Uuid } from '@duly/domain'
+import { asDulyError, faultKind, isUnknownOutcome, UnsettledOutcome } from './faults.js'
+
+/** A transaction that makes rows with ids that were minted for it, so that they tell whether it was committed. */
+export interface Commit<Done> {
+  readonly ids: readonly Uuid[]
+  readonly write: () => Promise<Done>
+  /** Makes partitions for the days of these instants. */
+  readonly makeDays: (instantsMs: readonly number[]) => Promise<void>
+  /** What is stored of it after its connection broke; null: nothing. */
+  readonly lookUp: () => Promise<Done | null>
+  /** What to do without an answer. */
+  readonly advice?: string
+}
+
+const maxTries = 4
+
+/**
+ * Commits, and answers what is stored: a day that has no partition is made, a deadlock is tried again, a commit that got no answer is
+ * looked up. Other errors come out as they are: nothing was stored.
+ * @throws DulyError `commit_unknown` when it could not be looked up
+ */
+export async function commit<Done>(options: Commit<Done>): Promise<Done> {
+  const { ids, write, makeDays } = options
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await write()
+    } catch (error) {
+      const kind = faultKind(error)
+      if (attempt < maxTries && kind === 'transient') continue
+      if (attempt < maxTries && kind === 'missing_day') {
+        await makeDays(ids.map(timestampMsOf))
+        continue
+      }
+      return await settled(error, options)
+    }
+  }
+}
+
+/** What failed may have been committed. */
+async function settled<Done>(error: unknown, { lookUp, advice }: Commit<Done>): Promise<Done> {
+  if (error instanceof UnsettledOutcome) throw commitUnknown(error, advice)
+  if (error instanceof DulyError || !isUnknownOutcome(error)) throw error
+  const found = await lookUp().catch(() => {
+    throw commitUnknown(error, advice)
+  })
+  if (found === null) throw error
+  return found
+}
+
+/** What a commit did: one result a row, and where those stand that are new. */
+export interface Committed<Result, Placed> {
+  readonly results: readonly (Result | Error)[]
+  readonly placed: readonly Placed[]
+}
+
+/**
+ * Commits rows of strangers, so that each succeeds or fails for itself: a data error splits the group until the guilty row stands alone,
+ * and is refused.
+ * @param what the rows are called in that refusal
+ */
+export async function commitEach<Row, Result, Placed>(
+  rows: readonly Row[],
+  what: string,
+  write: (rows: readonly Row[]) => Promise<Committed<Result, Placed>>,
+): Promise<Committed<Result, Placed>> {
+  try {
+    return await write(rows)
+  } catch (error) {
+    if (faultKind(error) !== 'data') throw asDulyError(error)
+    if (rows.length === 1) return { results: [refused(what, error)], placed: [] }
+  }
+  const middle = rows.length >> 1
+  const halves: Committed<Result, Placed>[] = []
+  for (const half of [rows.slice(0, middle), rows.slice(middle)]) {
+    halves.push(await commitEach(half, what, write).catch((error: unknown) => allFailed(half, error)))
+  }
+  return { results: halves.flatMap(({ results }) => results), placed: halves.flatMap(({ placed }) => placed) }
+}
+
+/** A half that fails as a whole says nothing about the other one, which may be committed. */
+function allFailed(rows: readonly unknown[], error: unknown): Committed<never, never> {
+  if (!(error instanceof Error)) throw error
+  return { results: rows.map(() => error), placed: [] }
+}
+
+/** What one statement of a transaction writes. */
+const statementRows = 500
+const statementBytes = 8 * 1024 * 1024
+
+/** Rows in their order, as statements take them; a row that is larger than all of them may be stands alone. */
+export function statementsOf<Row>(rows: readonly Row[], bytesOf: (row: Row) => number): Row[][] {
+  const chunks: Row[][] = []
+  let bytes = 0
+  for (const row of rows) {
+    const chunk = chunks.at(-1)
+    const size = bytesOf(row)
+    const fits = chunk !== undefined && chunk.length < statementRows && bytes + size <= statementBytes
+    if (fits) chunk.push(row)
+    else chunks.push([row])
+    bytes = fits ? bytes + size : size
+  }
+  return chunks
+}
+
+export function commitUnknown(cause: unknown, advice = 'Repeat with the same idempotency key.'): DulyError {
+  const detail = `The connection broke during the commit and the outcome could not be read. ${advice}`
+  return new DulyError('commit_unknown', detail, { retryAfterSeconds: 1, cause })
+}
+
+/** The store refused a value. */
+export const refused = (what: string, cause: unknown): DulyError =>
+  new DulyError('invalid_request', `The store refused a value of this ${what}.`, { cause })
