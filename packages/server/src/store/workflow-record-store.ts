@@ -7,10 +7,9 @@ import type {
   WorkflowRecord,
   WorkflowSummary,
 } from '../model.js'
-import type { Database } from './database.js'
+import { type Database, rowsOf } from './database.js'
 import { idBounds } from './list-store.js'
 import { type ErrorColumns, errorOf } from './record-sql.js'
-import { rowsOf } from './settle-store.js'
 import * as sql from './workflow-record-sql.js'
 
 /** A node as it is read: what it depends on stands in the edges. */

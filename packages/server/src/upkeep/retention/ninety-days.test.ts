@@ -1,7 +1,7 @@
 import type { Uuid } from '@duly/domain'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { randomOf } from '../../../../../tests/chaos/load/random.js'
-import { relatedTables } from '../../store/retention/sweep-store.js'
+import { relatedTables } from '../../store/retention/sweep-sql.js'
 import { expectSound } from '../../testing/facts.js'
 import { newTask } from '../../testing/test-node.js'
 import { VirtualLife } from '../../testing/virtual-life.js'

@@ -1,15 +1,14 @@
 import type { Uuid } from '@duly/domain'
 import type { Frame } from '../../store/retention/marks.js'
-import {
-  type FiringPlace,
-  type GroupPlace,
-  type KeyPlace,
-  type LanePlace,
-  type RelatedTable,
-  relatedTables,
-  type SweepStore,
-  type Swept,
-  type WorkflowPlace,
+import { type RelatedTable, relatedTables } from '../../store/retention/sweep-sql.js'
+import type {
+  FiringPlace,
+  GroupPlace,
+  KeyPlace,
+  LanePlace,
+  SweepStore,
+  Swept,
+  WorkflowPlace,
 } from '../../store/retention/sweep-store.js'
 import type { Pace } from './pace.js'
 
