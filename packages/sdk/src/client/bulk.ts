@@ -1,9 +1,8 @@
-import { Backoff, pause } from '../backoff.js'
-import { type Duration, toMs } from '../duration.js'
+import type { Duration } from '../duration.js'
 import { checkOptions, namesOf } from '../known-options.js'
 import type { ApiAnswer, HttpClient } from './http.js'
+import { type LongPoll, longPoll, waitQuery } from './long-poll.js'
 import { type PageOptions, pageQuery } from './page-options.js'
-import { isPassing, LONGEST_OUTAGE_MS } from './passing.js'
 import { keepRaw, keepRawItems, rawJson } from './raw-json.js'
 import type { Page, TaskStatus } from './records.js'
 import { fromWire } from './wire.js'
@@ -65,9 +64,8 @@ export interface BulkWaitOptions {
 
 const waitNames = namesOf<BulkWaitOptions>({ timeout: true, signal: true, onProgress: true })
 
-/** Longest single wait, s, with somebody who wants to see progress, and without. */
+/** Longest single wait, s, with somebody who wants to see progress. */
 const WATCHED_WAIT_SECONDS = 1
-const LONGEST_WAIT_SECONDS = 30
 
 /** An operation on many tasks: watch it, wait for it, stop it. */
 export class BulkHandle {
@@ -90,24 +88,20 @@ export class BulkHandle {
    */
   async result(options: BulkWaitOptions = {}): Promise<BulkRecord> {
     checkOptions('bulk.result', options, { names: waitNames })
-    const { timeout, signal, onProgress } = options
-    const end = performance.now() + (timeout === undefined ? Number.POSITIVE_INFINITY : toMs(timeout))
-    const longest = onProgress ? WATCHED_WAIT_SECONDS : LONGEST_WAIT_SECONDS
-    const backoff = new Backoff({ baseMs: 200, capMs: 2_000, floorMs: 20 })
-    for (let heardAt = performance.now(); ; ) {
-      try {
-        const leftSeconds = Math.max(0, end - performance.now()) / 1_000
-        const record = await readBulk(this.#http, this.id, { waitSeconds: Math.min(longest, leftSeconds), signal })
-        heardAt = performance.now()
+    const { onProgress } = options
+    const longest = onProgress ? WATCHED_WAIT_SECONDS : Number.POSITIVE_INFINITY
+    return longPoll(
+      async (poll) => {
+        const record = await readBulk(this.#http, this.id, {
+          ...poll,
+          waitSeconds: Math.min(longest, poll.waitSeconds),
+        })
         onProgress?.(record)
-        if (record.status !== 'RUNNING' || heardAt >= end) return record
-        backoff.reset()
-      } catch (error) {
-        const now = performance.now()
-        if (!isPassing(error) || now >= end || now - heardAt > LONGEST_OUTAGE_MS) throw error
-        await pause(backoff.next(), signal)
-      }
-    }
+        return record
+      },
+      ({ status }) => status !== 'RUNNING',
+      options,
+    )
   }
 
   /**
@@ -183,10 +177,8 @@ const bulkPath = (id: string, call?: string): string =>
 async function readBulk(
   http: HttpClient,
   id: string,
-  { waitSeconds = 0, signal }: { readonly waitSeconds?: number; readonly signal?: AbortSignal | undefined } = {},
+  { waitSeconds, signal }: Partial<LongPoll> = {},
 ): Promise<BulkRecord> {
-  // whole milliseconds: the server takes no number with more than nine decimals
-  const seconds = Math.round(waitSeconds * 1_000) / 1_000
-  const path = `${bulkPath(id)}${seconds > 0 ? `?wait_seconds=${seconds}` : ''}`
-  return toBulk(await http.call({ method: 'GET', path, repeatable: true, waitMs: seconds * 1_000, signal }))
+  const { query, waitMs } = waitQuery(waitSeconds)
+  return toBulk(await http.call({ method: 'GET', path: `${bulkPath(id)}${query}`, repeatable: true, waitMs, signal }))
 }
