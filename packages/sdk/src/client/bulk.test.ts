@@ -1,22 +1,7 @@
-import { afterEach, describe, expect, it } from 'vitest'
-import { type Call, type Reply, ScriptedServer } from '../testing/scripted-server.js'
-import { Duly } from './duly.js'
+import { describe, expect, it } from 'vitest'
+import { clientOf } from '../testing/scripted-client.js'
+import type { Reply } from '../testing/scripted-server.js'
 import { rawOf } from './raw-json.js'
-
-const closers: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of closers.splice(0)) await close()
-})
-
-async function clientOf(answer: (call: Call) => Reply) {
-  const server = await ScriptedServer.start(answer)
-  const duly = new Duly({ url: server.url })
-  closers.push(
-    () => duly.close(),
-    () => server.stop(),
-  )
-  return { duly, server }
-}
 
 const operation = {
   ...{ bulk_id: 'bulk-1', action: 'cancel', source: 'tasks', filter: { task_type: 'mail' }, status: 'RUNNING' },

@@ -1,24 +1,8 @@
-import { afterEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { defineTask } from '../define-task.js'
 import { type } from '../standard-schema.js'
-import { type Call, type Reply, ScriptedServer } from '../testing/scripted-server.js'
-import { Duly } from './duly.js'
+import { clientOf } from '../testing/scripted-client.js'
 import { rawJson, rawOf } from './raw-json.js'
-
-const closers: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of closers.splice(0)) await close()
-})
-
-async function clientOf(answer: (call: Call) => Reply) {
-  const server = await ScriptedServer.start(answer)
-  const duly = new Duly({ url: server.url })
-  closers.push(
-    () => duly.close(),
-    () => server.stop(),
-  )
-  return { duly, server }
-}
 
 const record = { cron_id: 'cron-1', name: 'daily', next_fire_time: '2026-05-01T09:00:00.000Z', last_fired_at: null }
 const shown = { id: 'cron-1', name: 'daily', nextFireTime: new Date('2026-05-01T09:00:00.000Z'), lastFiredAt: null }

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { defineTask } from '../define-task.js'
 import { type StandardSchema, type } from '../standard-schema.js'
-import { ScriptedServer } from '../testing/scripted-server.js'
-import { Duly } from './duly.js'
+import { clientOf } from '../testing/scripted-client.js'
 import { rawJson, rawOf } from './raw-json.js'
 import { batchItem } from './tasks.js'
 
@@ -66,25 +65,12 @@ describe('raw JSON', () => {
 })
 
 describe('on the wire', () => {
-  const closers: (() => unknown)[] = []
-  afterEach(async () => {
-    for (const close of closers.splice(0)) await close()
-  })
-
-  async function clientOf(body: unknown) {
-    const server = await ScriptedServer.start(() => ({ body }))
-    const duly = new Duly({ url: server.url })
-    closers.push(
-      () => duly.close(),
-      () => server.stop(),
-    )
-    return { duly, server }
-  }
+  const answering = (body: unknown) => clientOf(() => ({ body }))
 
   const receipt = { task_id: 'task-1', status: 'PENDING', replayed: false }
 
   it('a payload goes out as it was written, alone and in a batch', async () => {
-    const { duly, server } = await clientOf({ ...receipt, tasks: [receipt, receipt] })
+    const { duly, server } = await answering({ ...receipt, tasks: [receipt, receipt] })
     await duly.submit('x', rawJson(EXACT), { priority: 'high' })
     expect(server.calls[0]?.text).toBe(`{"task_type":"x","payload":${EXACT},"priority":"high"}`)
     const task = defineTask('y', { payload: type<number>() })
@@ -93,7 +79,7 @@ describe('on the wire', () => {
   })
 
   it("is checked by its definition's schema like any other payload", async () => {
-    const { duly, server } = await clientOf(receipt)
+    const { duly, server } = await answering(receipt)
     const text: StandardSchema<string> = {
       '~standard': {
         version: 1,
@@ -109,7 +95,7 @@ describe('on the wire', () => {
 
   it('of a record is there as the server wrote it', async () => {
     const text = `{"task_id":"task-1","status":"SUCCEEDED","payload":${EXACT},"result":1.0}`
-    const { duly } = await clientOf(rawJson(text))
+    const { duly } = await answering(rawJson(text))
     const record = await duly.tasks.get('task-1')
     expect(record.result).toBe(1)
     expect(rawOf(record)?.text).toBe(text)
@@ -118,7 +104,7 @@ describe('on the wire', () => {
   })
 
   it('of a list is its items', async () => {
-    const { duly } = await clientOf(rawJson('{"items":[{"attempt":1.0}],"next_cursor":null}'))
+    const { duly } = await answering(rawJson('{"items":[{"attempt":1.0}],"next_cursor":null}'))
     expect(rawOf(await duly.tasks.attempts('task-1'))?.text).toBe('[{"attempt":1.0}]')
     expect(rawOf(await duly.tasks.events('task-1'))?.text).toBe('[{"attempt":1.0}]')
   })
@@ -126,7 +112,7 @@ describe('on the wire', () => {
   it('of a page is each of its items', async () => {
     const first = `{"task_id":"task-2","metadata":{"a":1e21,"b":12345678901234567890,"c":-0,"d":"],{"}}`
     const second = '{ "task_id": "task-1", "metadata": null }'
-    const { duly } = await clientOf(rawJson(`{"items":[${first} , ${second}],"next_cursor":null}`))
+    const { duly } = await answering(rawJson(`{"items":[${first} , ${second}],"next_cursor":null}`))
     const { items } = await duly.tasks.list()
     expect(items.map((item) => rawOf(item)?.text)).toEqual([first, second])
     expect(rawOf((await duly.tasks.attempts('task-1'))[0] ?? {})?.text).toBe(first)

@@ -1,27 +1,12 @@
-import { afterEach, describe, expect, it } from 'vitest'
-import { type Call, problem, type Reply, ScriptedServer } from '../testing/scripted-server.js'
-import { Duly } from './duly.js'
+import { describe, expect, it } from 'vitest'
+import { clientOf } from '../testing/scripted-client.js'
+import { type Call, problem, type Reply } from '../testing/scripted-server.js'
 import { rawJson } from './raw-json.js'
 import type { TaskFilters } from './task-lists.js'
 
-const closers: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of closers.splice(0)) await close()
-})
-
-async function clientOf(answer: (call: Call, n: number) => Reply) {
-  let n = 0
-  const server = await ScriptedServer.start((call) => {
-    n += 1
-    return answer(call, n)
-  })
-  const duly = new Duly({ url: server.url })
-  closers.push(
-    () => duly.close(),
-    () => server.stop(),
-  )
-  const queries = () => server.calls.map(({ path }) => Object.fromEntries(new URL(path, server.url).searchParams))
-  return { tasks: duly.tasks, server, queries }
+async function tasksOf(answer: Parameters<typeof clientOf>[0]) {
+  const { duly, ...rest } = await clientOf(answer)
+  return { tasks: duly.tasks, ...rest }
 }
 
 const summary = (n: number) => ({
@@ -44,7 +29,7 @@ const paged = (call: Call): Reply => ({
 
 describe('tasks.list', () => {
   it("gives a page in the words of the client, what is the user's own as it came", async () => {
-    const { tasks, server } = await clientOf(paged)
+    const { tasks, server } = await tasksOf(paged)
     const page = await tasks.list()
     expect(server.calls[0]).toMatchObject({ method: 'GET', path: '/api/v1/tasks' })
     expect(page.nextCursor).toBe('one')
@@ -57,7 +42,7 @@ describe('tasks.list', () => {
   })
 
   it('sends every filter under the name of the API, instants as they are given or in UTC', async () => {
-    const { tasks, queries } = await clientOf(paged)
+    const { tasks, queries } = await tasksOf(paged)
     const filters: Required<TaskFilters> = {
       ...{
         status: 'DEAD',
@@ -80,7 +65,7 @@ describe('tasks.list', () => {
   })
 
   it('is refused with the fields that are wrong, and ended by its signal', async () => {
-    const { tasks } = await clientOf(() => problem(400, 'invalid_request'))
+    const { tasks } = await tasksOf(() => problem(400, 'invalid_request'))
     await expect(tasks.list({ tag: '' })).rejects.toMatchObject({ name: 'DulyApiError', code: 'invalid_request' })
     const signal = AbortSignal.abort(new Error('enough'))
     await expect(tasks.list({}, { signal })).rejects.toThrow('enough')
@@ -89,7 +74,7 @@ describe('tasks.list', () => {
 
 describe('tasks.all', () => {
   it('goes over short and empty pages, with the same filters', async () => {
-    const { tasks, queries } = await clientOf(paged)
+    const { tasks, queries } = await tasksOf(paged)
     const ids: string[] = []
     for await (const { id } of tasks.all({ queue: 'q' }, { limit: 2 })) ids.push(id)
     expect(ids).toEqual(['task-5', 'task-4', 'task-3', 'task-2', 'task-1'])
@@ -98,7 +83,7 @@ describe('tasks.all', () => {
   })
 
   it('asks for a page only when it is wanted', async () => {
-    const { tasks, server } = await clientOf(paged)
+    const { tasks, server } = await tasksOf(paged)
     const all = tasks.all()
     expect(server.calls).toHaveLength(0)
     await all.next()
@@ -110,7 +95,7 @@ describe('tasks.all', () => {
   })
 
   it('asks for a page again when the server is away for a moment', async () => {
-    const { tasks, server } = await clientOf((call, n) =>
+    const { tasks, server } = await tasksOf((call, n) =>
       n === 2 ? problem(503, 'store_unavailable', { 'retry-after': '0.01' }) : paged(call),
     )
     let count = 0
@@ -123,7 +108,7 @@ describe('tasks.edit', () => {
   const edited: Reply = { body: { ...summary(1), status: 'PENDING', payload: null, result: null } }
 
   it('sends what is given and nothing else, durations in seconds', async () => {
-    const { tasks, server } = await clientOf(() => edited)
+    const { tasks, server } = await tasksOf(() => edited)
     const task = await tasks.edit('task/1', {
       ...{ scheduledAt: new Date('2026-04-03T10:00:00Z'), priority: 'high', payload: { a: 1 }, queue: 'r' },
       ...{ maxRetries: 0, timeout: '1.5s' },
@@ -137,7 +122,7 @@ describe('tasks.edit', () => {
   })
 
   it('can set a payload to null, bring a task forward, and send JSON as it is written', async () => {
-    const { tasks, server } = await clientOf(() => edited)
+    const { tasks, server } = await tasksOf(() => edited)
     await tasks.edit('task-1', { payload: null })
     await tasks.edit('task-1', { scheduledAt: null })
     await tasks.edit('task-1', { payload: rawJson('[12345678901234567890, 1.0]') })
@@ -151,7 +136,7 @@ describe('tasks.edit', () => {
   })
 
   it('tells that the task does not wait any more', async () => {
-    const { tasks } = await clientOf(() => problem(409, 'wrong_state'))
+    const { tasks } = await tasksOf(() => problem(409, 'wrong_state'))
     await expect(tasks.edit('task-1', { priority: 'low' })).rejects.toMatchObject({ status: 409, code: 'wrong_state' })
   })
 })
@@ -170,7 +155,7 @@ describe('tasks.runs', () => {
         error: null,
       },
     }
-    const { tasks, server, queries } = await clientOf(() => ({ body: { items: [run], next_cursor: 'older' } }))
+    const { tasks, server, queries } = await tasksOf(() => ({ body: { items: [run], next_cursor: 'older' } }))
     const page = await tasks.runs('task-1', { limit: 1, cursor: 'newer' })
     expect(server.calls[0]?.path).toMatch(/^\/api\/v1\/tasks\/task-1\/runs\?/)
     expect(queries()[0]).toEqual({ limit: '1', cursor: 'newer' })

@@ -1,23 +1,9 @@
-import { afterEach, describe, expect, it } from 'vitest'
-import { type Call, problem, type Reply, ScriptedServer } from '../testing/scripted-server.js'
-import { Duly } from './duly.js'
+import { describe, expect, it } from 'vitest'
+import { clientOf } from '../testing/scripted-client.js'
+import { problem, type Reply } from '../testing/scripted-server.js'
 
-const closers: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of closers.splice(0)) await close()
-})
-
-async function clientOf(answer: (call: Call, n: number) => Reply) {
-  let n = 0
-  const server = await ScriptedServer.start((call) => answer(call, ++n))
-  const duly = new Duly({ url: server.url, retries: 0 })
-  closers.push(
-    () => duly.close(),
-    () => server.stop(),
-  )
-  const queries = () => server.calls.map(({ path }) => Object.fromEntries(new URL(path, server.url).searchParams))
-  return { duly, server, queries }
-}
+/** A client that repeats nothing by itself. */
+const hasty = (answer: Parameters<typeof clientOf>[0]) => clientOf(answer, { retries: 0 })
 
 const line = (n: number) => ({ line: n, attempt: 1, at: '2026-04-03T10:00:00.000Z', level: 'info', message: `m${n}` })
 const page = (lines: readonly number[], over: object = {}): Reply => ({
@@ -37,7 +23,7 @@ async function messages(lines: AsyncIterable<{ readonly message: string }>): Pro
 
 describe('tasks.logs', () => {
   it('reads page by page while there is more, and waits for nothing', async () => {
-    const { duly, server, queries } = await clientOf((_, n) => (n === 1 ? page([1, 2], { has_more: true }) : page([3])))
+    const { duly, server, queries } = await hasty((_, n) => (n === 1 ? page([1, 2], { has_more: true }) : page([3])))
     expect(await messages(duly.tasks.logs('task-1', { level: 'warn', attempt: 2 }))).toEqual(['m1', 'm2', 'm3'])
     expect(server.calls[0]?.path).toMatch(/^\/api\/v1\/tasks\/task-1\/logs\?/)
     expect(queries()).toEqual([
@@ -48,18 +34,18 @@ describe('tasks.logs', () => {
 
   it('follows to the end of the task, through an outage', async () => {
     const answers = [page([1]), problem(503, 'store_unavailable'), { cut: true }, page([]), page([2], last)]
-    const { duly, queries } = await clientOf((_, n) => answers[n - 1] ?? {})
+    const { duly, queries } = await hasty((_, n) => answers[n - 1] ?? {})
     expect(await messages(duly.tasks.logs('task-1', { follow: true }))).toEqual(['m1', 'm2'])
     expect(queries()).toHaveLength(5)
     expect(queries()[1]).toEqual({ limit: '1000', wait_seconds: '30', cursor: 'more' })
   })
 
   it('gives up on what does not pass, and at once when it does not follow', async () => {
-    const missing = await clientOf(() => problem(404, 'not_found'))
+    const missing = await hasty(() => problem(404, 'not_found'))
     await expect(messages(missing.duly.tasks.logs('task-1', { follow: true }))).rejects.toMatchObject({
       code: 'not_found',
     })
-    const away = await clientOf(() => problem(503, 'store_unavailable'))
+    const away = await hasty(() => problem(503, 'store_unavailable'))
     await expect(messages(away.duly.tasks.logs('task-1'))).rejects.toMatchObject({ code: 'store_unavailable' })
     await expect(messages(away.duly.tasks.logs('task-1', { folow: true } as object))).rejects.toThrow(
       /did you mean follow/,
@@ -67,7 +53,7 @@ describe('tasks.logs', () => {
   })
 
   it('ends with its signal', async () => {
-    const { duly, server } = await clientOf((_, n) => (n === 1 ? page([1]) : { cut: true }))
+    const { duly, server } = await hasty((_, n) => (n === 1 ? page([1]) : { cut: true }))
     const stop = new AbortController()
     const lines = duly.tasks.logs('task-1', { follow: true, signal: stop.signal })
     expect((await lines.next()).value).toMatchObject({ message: 'm1', at: new Date('2026-04-03T10:00:00Z') })
@@ -79,7 +65,7 @@ describe('tasks.logs', () => {
 
   it('tells of each page what the log had no room for, and how far the handler is', async () => {
     const progress = { percent: 40, note: null, updated_at: '2026-04-03T10:00:00.000Z' }
-    const { duly } = await clientOf(() => page([], { ...last, dropped_lines: 3, progress }))
+    const { duly } = await hasty(() => page([], { ...last, dropped_lines: 3, progress }))
     const pages = []
     for await (const each of duly.tasks.logPages('task-1')) pages.push(each)
     expect(pages).toEqual([
@@ -92,7 +78,7 @@ describe('tasks.logs', () => {
 })
 
 it('explains a task in the words of the client', async () => {
-  const { duly, server } = await clientOf(() => ({
+  const { duly, server } = await hasty(() => ({
     body: {
       ...{ task_id: 'task-1', status: 'PENDING', summary: 'It waits.' },
       causes: [{ code: 'queue_paused', message: 'It waits.', paused_at: '2026-04-03T10:00:00.000Z', for_seconds: 5 }],

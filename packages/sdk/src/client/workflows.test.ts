@@ -1,28 +1,9 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { defineTask } from '../define-task.js'
 import { type StandardSchema, type } from '../standard-schema.js'
-import { type Call, problem, type Reply, ScriptedServer } from '../testing/scripted-server.js'
-import { Duly } from './duly.js'
+import { clientOf } from '../testing/scripted-client.js'
+import { problem, type Reply } from '../testing/scripted-server.js'
 import { rawJson, rawOf } from './raw-json.js'
-
-const closers: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of closers.splice(0)) await close()
-})
-
-async function clientOf(answer: (call: Call, n: number) => Reply) {
-  let n = 0
-  const server = await ScriptedServer.start((call) => {
-    n += 1
-    return answer(call, n)
-  })
-  const duly = new Duly({ url: server.url })
-  closers.push(
-    () => duly.close(),
-    () => server.stop(),
-  )
-  return { duly, server }
-}
 
 const ACCEPTED: Reply = {
   status: 202,
