@@ -1,45 +1,15 @@
-import { jitterOf, partitionOf, partitionOfKey, type Uuid } from '@duly/domain'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createDatabase } from '../../../../tests/support/database.js'
-import { StoreTime } from '../kit/store-time.js'
+import { jitterOf, partitionOf, partitionOfKey } from '@duly/domain'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { expectSound } from '../testing/facts.js'
-import { openTestNode, partitions, type TestNode } from '../testing/test-node.js'
-import { type CronNode, definition, openCronNode } from './testing/cron-node.js'
+import { partitions } from '../testing/test-node.js'
+import { openCronBench } from './testing/cron-bench.js'
+import { definition } from './testing/cron-node.js'
 
 const [second, minute, hour] = [1_000, 60_000, 3_600_000]
 
-let drop: () => Promise<void>
-let store: TestNode
-let time: StoreTime
-let one: CronNode
-beforeAll(async () => {
-  const database = await createDatabase()
-  drop = database.drop
-  time = await StoreTime.install(database.url)
-  store = await openTestNode(database.url)
-  one = await openCronNode(database.url, { number: 1, limit: 20 })
-})
-beforeEach(() => store.query('truncate cron_tasks, cron_tenants'))
-afterAll(async () => {
-  await expectSound(store)
-  await Promise.all([one.close(), store.close(), time.close()])
-  await drop()
-})
-
-async function pass(ms: number): Promise<void> {
-  await time.move(ms)
-  await one.clock.sync()
-  await one.drain()
-}
-
-const openOf = (id: Uuid) =>
-  store.query<{ id: Uuid; status: string; marked: boolean }>(
-    `select id, status, cancel_requested_at is not null as marked from open_tasks where cron_id = $1 order by id`,
-    [id],
-  )
-
-const outcomesOf = async (id: Uuid) =>
-  (await one.cron.firings(id, null, { after: null, limit: 50 })).items.map(({ outcome }) => outcome).reverse()
+const { clear, one, openOf, outcomesOf, pass, store, time } = await openCronBench({ limit: 20 })
+beforeEach(clear)
+afterAll(() => expectSound(store))
 
 describe('a definition', () => {
   test('is in the partition of its tenant and name, and so are its tasks', async () => {

@@ -1,34 +1,12 @@
 import { jitterOf, type Uuid } from '@duly/domain'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createDatabase } from '../../../../tests/support/database.js'
-import { StoreTime } from '../kit/store-time.js'
+import { describe, expect, test } from 'vitest'
 import type { CronEdit, CronRecord } from '../model.js'
-import { openTestNode, type TestNode } from '../testing/test-node.js'
-import { type CronNode, definition, openCronNode } from './testing/cron-node.js'
+import { openCronBench } from './testing/cron-bench.js'
+import { definition } from './testing/cron-node.js'
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000]
 
-let drop: () => Promise<void>
-let store: TestNode
-let time: StoreTime
-let one: CronNode
-beforeAll(async () => {
-  let url: string
-  ;({ url, drop } = await createDatabase())
-  time = await StoreTime.install(url)
-  store = await openTestNode(url)
-  one = await openCronNode(url, { number: 1 })
-})
-afterAll(async () => {
-  await Promise.all([one.close(), store.close(), time.close()])
-  await drop()
-})
-
-async function pass(ms: number): Promise<void> {
-  await time.move(ms)
-  await one.clock.sync()
-  await one.drain()
-}
+const { one, pass, store } = await openCronBench()
 
 const edit = (id: Uuid, change: Omit<CronEdit, 'template'>) => one.cron.edit(id, null, { ...change, template: {} })
 const interval = () => one.cron.create(definition({ expression: null, everyMs: hour }))

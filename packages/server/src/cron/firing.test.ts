@@ -1,37 +1,13 @@
 import type { Uuid } from '@duly/domain'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createDatabase } from '../../../../tests/support/database.js'
-import { StoreTime } from '../kit/store-time.js'
+import { describe, expect, test } from 'vitest'
 import { expectSound } from '../testing/facts.js'
 import { FaultPlan, faultyClient } from '../testing/faulty-client.js'
-import { openTestNode, type TestNode } from '../testing/test-node.js'
-import { type CronNode, definition, openCronNode } from './testing/cron-node.js'
+import { openCronBench } from './testing/cron-bench.js'
+import { definition, openCronNode } from './testing/cron-node.js'
 
 const [second, minute, hour, day] = [1_000, 60_000, 3_600_000, 86_400_000]
 
-let url: string
-let drop: () => Promise<void>
-let store: TestNode
-let time: StoreTime
-let one: CronNode
-beforeAll(async () => {
-  ;({ url, drop } = await createDatabase())
-  time = await StoreTime.install(url)
-  store = await openTestNode(url)
-  one = await openCronNode(url, { number: 1 })
-})
-afterAll(async () => {
-  await Promise.all([one.close(), store.close(), time.close()])
-  await drop()
-})
-
-async function advance(ms: number, nodes: readonly CronNode[] = [one]): Promise<void> {
-  await time.move(ms)
-  await Promise.all(nodes.map((node) => node.clock.sync()))
-}
-
-/** Nothing that an earlier test left fires any more. */
-const clear = () => store.query('truncate cron_tasks, cron_tenants')
+const { advance, clear, one, store, url } = await openCronBench()
 
 /** The nominal times of the tasks that a definition made, oldest first. */
 async function tasksOf(id: Uuid): Promise<number[]> {

@@ -1,45 +1,15 @@
 import { encodeLease, type Uuid } from '@duly/domain'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createDatabase } from '../../../../tests/support/database.js'
-import { StoreTime } from '../kit/store-time.js'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { expectSound } from '../testing/facts.js'
-import { newTask, openTestNode, type TestNode } from '../testing/test-node.js'
-import { type CronNode, definition, openCronNode } from './testing/cron-node.js'
+import { newTask } from '../testing/test-node.js'
+import { openCronBench } from './testing/cron-bench.js'
+import { definition } from './testing/cron-node.js'
 
 const hour = 3_600_000
 
-let drop: () => Promise<void>
-let store: TestNode
-let time: StoreTime
-let one: CronNode
-beforeAll(async () => {
-  const database = await createDatabase()
-  drop = database.drop
-  time = await StoreTime.install(database.url)
-  store = await openTestNode(database.url)
-  one = await openCronNode(database.url, { number: 1 })
-})
-beforeEach(() => store.query('truncate cron_tasks, cron_tenants'))
-afterAll(async () => {
-  await expectSound(store)
-  await Promise.all([one.close(), store.close(), time.close()])
-  await drop()
-})
-
-async function pass(ms: number): Promise<void> {
-  await time.move(ms)
-  await one.clock.sync()
-  await one.drain()
-}
-
-const openOf = (id: Uuid) =>
-  store.query<{ id: Uuid; status: string; marked: boolean }>(
-    `select id, status, cancel_requested_at is not null as marked from open_tasks where cron_id = $1 order by id`,
-    [id],
-  )
-
-const outcomesOf = async (id: Uuid) =>
-  (await one.cron.firings(id, null, { after: null, limit: 50 })).items.map(({ outcome }) => outcome).reverse()
+const { advance, clear, one, openOf, outcomesOf, pass, store } = await openCronBench()
+beforeEach(clear)
+afterAll(() => expectSound(store))
 
 describe('an earlier task that is unfinished', () => {
   test('lets the next firing be skipped, which is recorded, and none once it has ended', async () => {
@@ -134,8 +104,7 @@ describe('more earlier tasks than one transaction cancels', () => {
   test('are cancelled part by part, and the definition fires when the last one is gone', async () => {
     const { id } = await crowded(0)
     const other = await one.cron.create(definition())
-    await time.move(hour)
-    await one.clock.sync()
+    await advance(hour)
     await one.firer.fire()
     expect(await counted(id)).toEqual({ open: backlog - 1_000, marked: 0, cancelled: 1_000 })
     expect(await firedOf(id)).toEqual([])

@@ -1,37 +1,22 @@
 import type { MisfirePolicy, Uuid } from '@duly/domain'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { createDatabase } from '../../../../tests/support/database.js'
-import { StoreTime } from '../kit/store-time.js'
+import { afterAll, beforeEach, expect, test } from 'vitest'
 import { expectSound } from '../testing/facts.js'
-import { openTestNode, type TestNode } from '../testing/test-node.js'
-import { type CronNode, definition, openCronNode } from './testing/cron-node.js'
+import { openCronBench } from './testing/cron-bench.js'
+import { definition, openCronNode } from './testing/cron-node.js'
 
 const [second, minute, hour, day] = [1_000, 60_000, 3_600_000, 86_400_000]
 
-let url: string
-let drop: () => Promise<void>
-let store: TestNode
-let time: StoreTime
-let nodes: readonly CronNode[]
-let one: CronNode
-beforeAll(async () => {
-  ;({ url, drop } = await createDatabase())
-  time = await StoreTime.install(url, { at: new Date('2026-05-04T12:30:00Z') })
-  store = await openTestNode(url)
-  nodes = await Promise.all([1, 2, 3, 4, 5].map((number) => openCronNode(url, { number })))
-  one = nodes[0] as CronNode
-})
-beforeEach(() => store.query('truncate cron_tasks, cron_tenants'))
+const bench = await openCronBench({ at: new Date('2026-05-04T12:30:00Z') })
+const { clear, one, store, time, url } = bench
+const others = await Promise.all([2, 3, 4, 5].map((number) => openCronNode(url, { number })))
+const nodes = [one, ...others]
+beforeEach(clear)
 afterAll(async () => {
   await expectSound(store)
-  await Promise.all([...nodes, store, time].map((each) => each.close()))
-  await drop()
+  await Promise.all(others.map((each) => each.close()))
 })
 
-async function advance(ms: number): Promise<void> {
-  await time.move(ms)
-  await Promise.all(nodes.map(({ clock }) => clock.sync()))
-}
+const advance = (ms: number) => bench.advance(ms, nodes)
 
 /** The nominal times of a definition's tasks, oldest first. */
 async function timesOf(id: Uuid | null): Promise<number[]> {

@@ -1,28 +1,11 @@
 import type { Uuid } from '@duly/domain'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createDatabase } from '../../../../tests/support/database.js'
-import { StoreTime } from '../kit/store-time.js'
-import { openTestNode, type TestNode } from '../testing/test-node.js'
-import { type CronNode, definition, openCronNode } from './testing/cron-node.js'
+import { describe, expect, test } from 'vitest'
+import { openCronBench } from './testing/cron-bench.js'
+import { definition } from './testing/cron-node.js'
 
 const [second, hour] = [1_000, 3_600_000]
 
-let drop: () => Promise<void>
-let store: TestNode
-let time: StoreTime
-let one: CronNode
-beforeAll(async () => {
-  let url: string
-  ;({ url, drop } = await createDatabase())
-  // it stands still until it is moved
-  time = await StoreTime.install(url, { at: new Date() })
-  store = await openTestNode(url)
-  one = await openCronNode(url, { number: 1 })
-})
-afterAll(async () => {
-  await Promise.all([one.close(), store.close(), time.close()])
-  await drop()
-})
+const { one, store, time } = await openCronBench({ at: new Date() })
 
 async function moveTo(atMs: number): Promise<void> {
   const [row] = await store.query<{ nowMs: number }>(`select date_part('epoch', now()) * 1000 as "nowMs"`)

@@ -1,37 +1,21 @@
 import type { Uuid } from '@duly/domain'
 import { pino } from 'pino'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { createDatabase } from '../../../../tests/support/database.js'
-import { StoreTime } from '../kit/store-time.js'
+import { beforeEach, expect, test } from 'vitest'
 import { expectSound } from '../testing/facts.js'
-import { openTestNode, type TestNode } from '../testing/test-node.js'
-import { type CronNode, definition, openCronNode } from './testing/cron-node.js'
+import { openCronBench } from './testing/cron-bench.js'
+import { definition } from './testing/cron-node.js'
 import { ZoneData, type ZoneDataOptions } from './zone-data.js'
 
 const [minute, hour] = [60_000, 3_600_000]
 const me = '01900000-0000-7000-8000-00000000000a' as Uuid
 
-let drop: () => Promise<void>
-let store: TestNode
-let time: StoreTime
-let one: CronNode
+const { one, store, time } = await openCronBench({ at: new Date('2026-05-04T12:30:00Z') })
 const told: number[] = []
-beforeAll(async () => {
-  const database = await createDatabase()
-  drop = database.drop
-  time = await StoreTime.install(database.url, { at: new Date('2026-05-04T12:30:00Z') })
-  store = await openTestNode(database.url)
-  one = await openCronNode(database.url, { number: 1 })
-})
 beforeEach(async () => {
   await store.query('truncate cron_tasks, cron_tenants, cron_firings, nodes')
   await store.query('delete from deployment')
   await joinNode(me, null)
   told.length = 0
-})
-afterAll(async () => {
-  await Promise.all([one.close(), store.close(), time.close()])
-  await drop()
 })
 
 /** A node of the deployment, with the data that it has said it has. */
