@@ -5,6 +5,7 @@ import { Cluster } from '../coordination/cluster.js'
 import type { Leadership } from '../coordination/leadership.js'
 import type { Gate, Services } from '../model.js'
 import { Summer } from '../stats/summer.js'
+import type { QueueSample } from '../telemetry/gauges.js'
 import type { Logger } from '../telemetry/logger.js'
 import type { Promoter } from '../timers/promoter.js'
 import type { Watchdog } from '../upkeep/watchdog.js'
@@ -119,10 +120,12 @@ function dutyParts(ground: Ground, parts: OwnDutyParts): DutyParts {
 function makeApi(ground: Ground, services: Services, gate: Gate | null): FastifyInstance {
   const { config, log, metrics, stores } = ground
   const { payloadMaxBytes } = config
-  watchQueues(ground, services)
-  metrics.setSlotSource(() => stores.sessions.slots())
-  metrics.setLetterSource(() => stores.deadLetters.byQueue())
-  metrics.setWorkflowSource(() => stores.workflowRecords.countOpen())
+  metrics.ask({
+    queues: () => queueSamples(ground, services),
+    slots: () => stores.sessions.slots(),
+    letters: () => stores.deadLetters.byQueue(),
+    workflows: () => stores.workflowRecords.countOpen(),
+  })
   return buildApi({
     services,
     gate,
@@ -132,15 +135,12 @@ function makeApi(ground: Ground, services: Services, gate: Gate | null): Fastify
   })
 }
 
-/** Depths and slots are read when they are scraped. */
-function watchQueues({ metrics, storeNowMs }: Ground, services: Services): void {
-  metrics.setQueueSource(async () => {
-    const nowMs = storeNowMs()
-    const all = { after: null, limit: limits.queuesMaxCount }
-    return (await services.queues.list(null, all)).items.map(({ name, depthByPriority, oldestReadyAtMs }) => ({
-      queue: name,
-      depthByPriority,
-      oldestAgeMs: oldestReadyAtMs === null ? null : Math.max(0, nowMs - oldestReadyAtMs),
-    }))
-  })
+async function queueSamples({ storeNowMs }: Ground, services: Services): Promise<QueueSample[]> {
+  const nowMs = storeNowMs()
+  const { items } = await services.queues.list(null, { after: null, limit: limits.queuesMaxCount })
+  return items.map(({ name, depthByPriority, oldestReadyAtMs }) => ({
+    queue: name,
+    depthByPriority,
+    oldestAgeMs: oldestReadyAtMs === null ? null : Math.max(0, nowMs - oldestReadyAtMs),
+  }))
 }

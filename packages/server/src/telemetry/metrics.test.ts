@@ -39,11 +39,12 @@ describe('metrics', () => {
   it('ask for depths, dead letters and slots at each scrape, and forget queues that are gone', async () => {
     const metrics = createMetrics({ process: false })
     let queues = ['a', 'b']
-    metrics.setQueueSource(async () =>
-      queues.map((queue) => ({ queue, depthByPriority: { high: 1, medium: 2, low: 0 }, oldestAgeMs: 1_500 })),
-    )
-    metrics.setSlotSource(async () => ({ busy: 3, total: 10 }))
-    metrics.setLetterSource(async () => new Map([['a', 7]]))
+    metrics.ask({
+      queues: async () =>
+        queues.map((queue) => ({ queue, depthByPriority: { high: 1, medium: 2, low: 0 }, oldestAgeMs: 1_500 })),
+      slots: async () => ({ busy: 3, total: 10 }),
+      letters: async () => new Map([['a', 7]]),
+    })
     const lines = await linesOf(metrics)
     expect(lines).toContain('duly_queue_depth{queue="b",priority="medium"} 2')
     expect(lines).toContain('duly_queue_oldest_seconds{queue="a"} 1.5')
@@ -63,22 +64,22 @@ describe('metrics', () => {
 
   it('still answer when a source fails', async () => {
     const metrics = createMetrics({ process: false })
-    metrics.setQueueSource(() => Promise.reject(new Error('no store')))
-    metrics.setSlotSource(() => Promise.reject(new Error('no store')))
-    metrics.setLetterSource(() => Promise.reject(new Error('no store')))
+    const fail = () => Promise.reject(new Error('no store'))
+    metrics.ask({ queues: fail, slots: fail, letters: fail, workflows: fail })
     expect(await metrics.render()).toContain('# TYPE duly_queue_depth gauge')
   })
 
   it('keep their labels bounded: the rest is `other`, queues summed up', async () => {
     const metrics = createMetrics({ process: false })
     for (let tenant = 0; tenant < 1_000; tenant++) metrics.taskSubmitted('send', `tenant-${tenant}`)
-    metrics.setQueueSource(async () =>
-      Array.from({ length: 300 }, (_, n) => ({
-        queue: `q${n}`,
-        depthByPriority: { high: 1, medium: 0, low: 0 },
-        oldestAgeMs: n,
-      })),
-    )
+    metrics.ask({
+      queues: async () =>
+        Array.from({ length: 300 }, (_, n) => ({
+          queue: `q${n}`,
+          depthByPriority: { high: 1, medium: 0, low: 0 },
+          oldestAgeMs: n,
+        })),
+    })
     const lines = await linesOf(metrics)
     expect(lines.filter((line) => line.startsWith('duly_tasks_submitted_total{'))).toHaveLength(maxLabelValues + 1)
     expect(lines).toContain(`duly_tasks_submitted_total{task_type="send",tenant="other"} ${1_000 - maxLabelValues}`)

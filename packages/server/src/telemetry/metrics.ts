@@ -1,20 +1,8 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import { type GaugeSources, Gauges } from './gauges.js'
+import { Instruments } from './instruments.js'
 import { LabelBound } from './label-bound.js'
-import { type MetricEntry, type MetricName, metricTable } from './metric-table.js'
-
-/** Depth of one queue at the moment of a scrape. */
-export interface QueueSample {
-  readonly queue: string
-  readonly depthByPriority: Readonly<Record<'high' | 'medium' | 'low', number>>
-  /** Age of the oldest PENDING task in ms, by the store's clock; null when there is none. */
-  readonly oldestAgeMs: number | null
-}
-
-/** Slots of the live sessions at the moment of a scrape. */
-export interface SlotSample {
-  readonly busy: number
-  readonly total: number
-}
+import type { MetricName } from './metric-table.js'
 
 export interface HttpSample {
   readonly method: string
@@ -86,15 +74,8 @@ export interface Metrics {
   /** Definitions that could not be evaluated. */
   cronErrors(count: number): void
   httpRequest(sample: HttpSample): void
-  /** Where depths come from; asked at each scrape. A source that fails leaves its gauges out of the answer. */
-  setQueueSource(source: () => Promise<readonly QueueSample[]>): void
-  setSlotSource(source: () => Promise<SlotSample>): void
-  /** Dead letters by queue. */
-  setLetterSource(source: () => Promise<ReadonlyMap<string, number>>): void
-  /** How many workflows run. */
-  setWorkflowSource(source: () => Promise<number>): void
-  /** How many timer partitions the node leads. */
-  setLedSource(source: () => number): void
+  /** Where the gauges of a scrape come from. */
+  ask(sources: Partial<GaugeSources>): void
   /** The text of a scrape. */
   render(): Promise<string>
   readonly contentType: string
@@ -110,21 +91,13 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
   return new NodeMetrics(options.process ?? true)
 }
 
-/** A scrape waits this long for the store; then it shows what the node knows by itself, and the last figures of the store. */
-const patienceMs = 2_000
-
 class NodeMetrics implements Metrics {
   readonly #registry = new Registry()
   readonly #instruments = new Instruments(this.#registry)
+  readonly #gauges = new Gauges(this.#instruments)
   readonly #types = new LabelBound()
   readonly #tenants = new LabelBound()
-  readonly #queues = new LabelBound()
   readonly #workflows = new LabelBound()
-  #queueSource: () => Promise<readonly QueueSample[]> = async () => []
-  #ledSource: () => number = () => 0
-  #workflowSource: () => Promise<number> = async () => 0
-  #slotSource: () => Promise<SlotSample> = async () => ({ busy: 0, total: 0 })
-  #letterSource: () => Promise<ReadonlyMap<string, number>> = async () => new Map()
 
   constructor(withProcess: boolean) {
     if (withProcess) collectDefaultMetrics({ register: this.#registry })
@@ -214,107 +187,16 @@ class NodeMetrics implements Metrics {
     this.#instruments.histogram('duly_http_request_seconds').observe({ method, route, status: String(status) }, seconds)
   }
 
-  setQueueSource(source: () => Promise<readonly QueueSample[]>): void {
-    this.#queueSource = source
-  }
-
-  setSlotSource(source: () => Promise<SlotSample>): void {
-    this.#slotSource = source
-  }
-
-  setLetterSource(source: () => Promise<ReadonlyMap<string, number>>): void {
-    this.#letterSource = source
-  }
-
-  setWorkflowSource(source: () => Promise<number>): void {
-    this.#workflowSource = source
-  }
-
-  setLedSource(source: () => number): void {
-    this.#ledSource = source
+  ask(sources: Partial<GaugeSources>): void {
+    this.#gauges.ask(sources)
   }
 
   async render(): Promise<string> {
-    this.#instruments.gauge('duly_partitions_led').set(this.#ledSource())
-    const ofStore = [this.#collectQueues(), this.#collectSlots(), this.#collectLetters(), this.#collectWorkflows()]
-    const collected = Promise.all(ofStore)
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise((resolve) => {
-      timer = setTimeout(resolve, patienceMs)
-    })
-    await Promise.race([collected, late]).finally(() => clearTimeout(timer))
+    await this.#gauges.collect()
     return this.#registry.metrics()
   }
 
   #observe(name: MetricName, ms: number | null, labels: Record<string, string> = {}): void {
     if (ms !== null) this.#instruments.histogram(name).observe(labels, Math.max(0, ms) / 1_000)
   }
-
-  /** Queues beyond the bound are summed up as `other`; the age of `other` is that of its oldest. */
-  async #collectQueues(): Promise<void> {
-    const depth = this.#instruments.gauge('duly_queue_depth')
-    const oldest = this.#instruments.gauge('duly_queue_oldest_seconds')
-    const samples = await this.#queueSource().catch(() => [])
-    depth.reset()
-    oldest.reset()
-    const ages = new Map<string, number>()
-    for (const { queue: name, depthByPriority, oldestAgeMs } of samples) {
-      const queue = this.#queues.of(name)
-      for (const [priority, count] of Object.entries(depthByPriority)) depth.inc({ queue, priority }, count)
-      ages.set(queue, Math.max(ages.get(queue) ?? 0, oldestAgeMs ?? 0))
-    }
-    for (const [queue, ageMs] of ages) oldest.set({ queue }, ageMs / 1_000)
-  }
-
-  async #collectLetters(): Promise<void> {
-    const gauge = this.#instruments.gauge('duly_dead_letters')
-    const letters = await this.#letterSource().catch(() => new Map<string, number>())
-    gauge.reset()
-    for (const [queue, count] of letters) gauge.inc({ queue: this.#queues.of(queue) }, count)
-  }
-
-  async #collectWorkflows(): Promise<void> {
-    const open = await this.#workflowSource().catch(() => null)
-    if (open !== null) this.#instruments.gauge('duly_workflows_open').set(open)
-  }
-
-  async #collectSlots(): Promise<void> {
-    const sample = await this.#slotSource().catch(() => null)
-    if (sample === null) return
-    this.#instruments.gauge('duly_worker_slots_busy').set(sample.busy)
-    this.#instruments.gauge('duly_worker_slots_total').set(sample.total)
-  }
-}
-
-/** The prom-client objects behind the table, made once. */
-class Instruments {
-  readonly #counters = new Map<MetricName, Counter>()
-  readonly #gauges = new Map<MetricName, Gauge>()
-  readonly #histograms = new Map<MetricName, Histogram>()
-
-  constructor(registry: Registry) {
-    for (const [name, entry] of Object.entries(metricTable) as [MetricName, MetricEntry][]) {
-      const base = { name, help: entry.help, labelNames: [...entry.labels], registers: [registry] }
-      if (entry.kind === 'counter') this.#counters.set(name, new Counter(base))
-      else if (entry.kind === 'gauge') this.#gauges.set(name, new Gauge(base))
-      else this.#histograms.set(name, new Histogram({ ...base, buckets: [...(entry.buckets ?? [])] }))
-    }
-  }
-
-  counter(name: MetricName): Counter {
-    return found(this.#counters.get(name), name)
-  }
-
-  gauge(name: MetricName): Gauge {
-    return found(this.#gauges.get(name), name)
-  }
-
-  histogram(name: MetricName): Histogram {
-    return found(this.#histograms.get(name), name)
-  }
-}
-
-function found<T>(instrument: T | undefined, name: MetricName): T {
-  if (instrument === undefined) throw new Error(`${name} is used as another kind than the table says`)
-  return instrument
 }

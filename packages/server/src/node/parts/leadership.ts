@@ -27,7 +27,7 @@ export function makeLeadership(ground: Ground, parts: LeadershipParts): Leadersh
     },
     onFreed: () => signals.publishFreed(),
   })
-  metrics.setLedSource(() => leadership.led().size)
+  metrics.ask({ led: () => leadership.led().size })
   return leadership
 }
 
