@@ -2,7 +2,9 @@ import type { TSchema } from 'typebox'
 import * as bulk from './bulk.js'
 import { Cluster, ClusterNode } from './cluster.js'
 import { Status } from './common.js'
+import * as schedules from './cron-schedule.js'
 import * as cron from './cron-tasks.js'
+import * as crontab from './crontab.js'
 import * as dlq from './dead-letters.js'
 import * as explain from './explain.js'
 import { Worker, WorkerList } from './fleet.js'
@@ -63,13 +65,13 @@ export const components: Readonly<Record<string, TSchema>> = {
   CronTask: cron.CronTask,
   CronTaskSummary: cron.CronTaskSummary,
   CronTaskList: cron.CronTaskList,
-  FireTimes: cron.FireTimes,
-  PreviewSchedule: cron.PreviewSchedule,
-  SchedulePreview: cron.SchedulePreview,
+  FireTimes: schedules.FireTimes,
+  PreviewSchedule: schedules.PreviewSchedule,
+  SchedulePreview: schedules.SchedulePreview,
   Firing: cron.Firing,
   FiringList: cron.FiringList,
-  ImportCrontab: cron.ImportCrontab,
-  ImportedCrontab: cron.ImportedCrontab,
+  ImportCrontab: crontab.ImportCrontab,
+  ImportedCrontab: crontab.ImportedCrontab,
   Queue,
   QueueList,
   PausedQueue,

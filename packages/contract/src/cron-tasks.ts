@@ -1,4 +1,4 @@
-import { cronStatuses, firingOutcomes, limits, misfirePolicies, overlapPolicies } from '@duly/domain'
+import { cronStatuses, firingOutcomes, misfirePolicies, overlapPolicies } from '@duly/domain'
 import Type, { type Static } from 'typebox'
 import {
   Count,
@@ -13,84 +13,11 @@ import {
   nullable,
   PageQuery,
   PriorityEnum,
-  plainText,
-  seconds,
 } from './common.js'
-import { SubmitTask, Task } from './tasks.js'
+import { enabled, schedule, task_type, taskFields } from './cron-parts.js'
+import { Task } from './tasks.js'
 
-const {
-  task_type,
-  scheduled_at: _scheduledAt,
-  delay_seconds: _delay,
-  idempotency_key: _key,
-  ...taskFields
-} = SubmitTask.properties
-
-const grace = { minimum: 0, maximum: seconds(limits.cronGraceMaxMs) }
-const jitter = { minimum: 0, maximum: seconds(limits.cronJitterMaxMs) }
-
-const expressionDoc =
-  'Five fields, or six with the seconds first: names, ranges, steps, lists, `L`, `W`, `#`, `?`; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.'
-
-const Expression = plainText(limits.cronExpressionMaxChars, {
-  description: `${expressionDoc} Either this or \`every_seconds\`.`,
-  examples: ['0 9 * * 1-5'],
-})
-const EverySeconds = Type.Number({
-  minimum: seconds(limits.cronEveryMinMs),
-  maximum: seconds(limits.delayMaxMs),
-  description: 'A fixed interval, to the millisecond, in place of an expression.',
-})
-const TimeZone = plainText(limits.timeZoneMaxChars, {
-  description: 'An IANA time zone, in whose local time the expression is meant. Default "UTC".',
-  examples: ['America/New_York'],
-})
 const Name = name({ description: 'Unique in its tenant.', examples: ['daily-report-generation'] })
-
-/** What happens to firings that meet an unfinished task or come late, and from when to when there are any. */
-const rules = {
-  overlap_policy: Type.Optional(
-    Type.Enum([...overlapPolicies], {
-      description:
-        'While an earlier task of it is unfinished: skip (default; the firing is recorded), queue (make the task anyway), cancel_running (cancel the old one; the new one is BLOCKED until it has ended).',
-    }),
-  ),
-  misfire_policy: Type.Optional(
-    Type.Enum([...misfirePolicies], {
-      description:
-        'Of fire times missed by more than the grace: fire_once (default; one task, for the latest), skip, fire_all (the latest 100, oldest first; each meets the overlap policy, so give it `queue`: with skip only the first of them becomes a task).',
-    }),
-  ),
-  misfire_grace_seconds: Type.Optional(
-    Type.Number({
-      ...grace,
-      description:
-        'How late a fire time may be and is not missed yet. Default 60. Each comes some milliseconds late: with `skip` and next to no grace all are missed.',
-    }),
-  ),
-  starts_at: Type.Optional(
-    nullable<string>('string', { format: 'date-time', description: 'Nothing fires before this instant.' }),
-  ),
-  ends_at: Type.Optional(
-    nullable<string>('string', { format: 'date-time', description: 'Nothing fires after this instant.' }),
-  ),
-  jitter_seconds: Type.Optional(
-    Type.Number({
-      ...jitter,
-      description:
-        'Moves it by a constant below this, drawn from its id: so that not all of 09:00 start at once. Default 0.',
-    }),
-  ),
-}
-
-const schedule = {
-  cron_expression: Type.Optional(Expression),
-  every_seconds: Type.Optional(EverySeconds),
-  timezone: Type.Optional(TimeZone),
-  ...rules,
-}
-
-const enabled = (when: string) => Type.Optional(Type.Boolean({ description: `False: PAUSED. ${when}` }))
 
 /** A definition: when, and what. Everything of a task but `scheduled_at`, `delay_seconds` and `idempotency_key`. */
 export const CreateCronTask = closed(
@@ -212,38 +139,6 @@ export const CronTaskListQuery = closed({
 })
 export type CronTaskListQueryBody = Static<typeof CronTaskListQuery>
 
-const FireCount = Type.Integer({ minimum: 1, maximum: limits.cronFireTimesMaxItems, description: 'Default 10.' })
-
-export const FireTimesQuery = closed({ count: Type.Optional(FireCount) })
-
-export const FireTimes = closed({
-  fire_times: Type.Array(Instant, {
-    description: 'Earliest first, without jitter; fewer than asked for: no more come.',
-  }),
-})
-
-export const PreviewSchedule = closed(
-  {
-    cron_expression: Type.Optional(Expression),
-    every_seconds: Type.Optional(EverySeconds),
-    timezone: Type.Optional(TimeZone),
-    after: Type.Optional(
-      nullable<string>('string', {
-        format: 'date-time',
-        description: 'Strictly after this instant. Absent or null: now.',
-      }),
-    ),
-    count: Type.Optional(FireCount),
-  },
-  { examples: [{ cron_expression: '0 9 * * 1-5', timezone: 'America/New_York' }] },
-)
-export type PreviewScheduleBody = Static<typeof PreviewSchedule>
-
-export const SchedulePreview = closed({
-  fire_times: FireTimes.properties.fire_times,
-  description: Type.String({ description: 'The schedule in words.' }),
-})
-
 export const Firing = closed({
   fire_time: Type.String({
     format: 'date-time',
@@ -258,59 +153,6 @@ export const Firing = closed({
 })
 export const FiringList = list(Firing)
 export const FiringListQuery = closed(PageQuery)
-
-/** Each line has a payload of its own. */
-const { payload: _payload, ...importFields } = taskFields
-
-/** A crontab, and what all recurring tasks that come of it have besides. */
-export const ImportCrontab = closed(
-  {
-    crontab: Type.String({
-      maxLength: limits.crontabMaxBytes,
-      description: 'The text of a crontab. `CRON_TZ=…` and `TZ=…` lines are obeyed.',
-    }),
-    task_type: Type.Optional(
-      name({
-        description:
-          'Of every task; default "run_command". Its payload is `{"command": …}`, with `stdin` for what stands behind a `%`, and `user`.',
-      }),
-    ),
-    name_prefix: Type.Optional(
-      name({ description: 'Names are this and one made of the command, so that an import can be repeated.' }),
-    ),
-    has_user: Type.Optional(
-      Type.Boolean({ description: 'A system crontab, with the user before the command. Default false.' }),
-    ),
-    timezone: Type.Optional(TimeZone),
-    ...rules,
-    ...importFields,
-    enabled: enabled('Absent: as they stand; of new ones true.'),
-    dry_run: Type.Optional(Type.Boolean({ description: 'Judge only, store nothing.' })),
-  },
-  {
-    examples: [
-      { crontab: '0 3 * * * /usr/local/bin/backup', task_type: 'run_command', name_prefix: 'web-1/', dry_run: true },
-    ],
-  },
-)
-export type ImportCrontabBody = Static<typeof ImportCrontab>
-
-export const ImportedCrontab = closed({
-  lines: Type.Array(
-    closed({
-      line: Type.Integer({ minimum: 1 }),
-      text: Type.String(),
-      result: Type.Enum(['created', 'replaced', 'unchanged', 'would_import', 'ignored', 'refused'], {
-        description: 'ignored: empty, a comment, or a variable.',
-      }),
-      cron_id: NullableId,
-      name: NullableText,
-      message: NullableText,
-    }),
-  ),
-  imported: Count,
-  refused: Count,
-})
 
 export const CronTaskParams = closed({ cron_id: id('cron', { description: 'The id of the recurring task.' }) })
 /** Whose name it is. */

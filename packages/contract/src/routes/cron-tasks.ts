@@ -1,4 +1,6 @@
+import * as schedules from '../cron-schedule.js'
 import * as cron from '../cron-tasks.js'
+import * as crontab from '../crontab.js'
 import { SubmittedTask } from '../tasks.js'
 import { type ApiRouteGroup, apiBase } from './route.js'
 
@@ -127,8 +129,8 @@ export const cronRoutes = {
     summary: 'Foretell the next fire times',
     scope: 'read',
     description: 'By the rules that fire it. Of a PAUSED one: as if it were resumed now, without what it missed.',
-    query: cron.FireTimesQuery,
-    responses: { 200: { description: 'Earliest first.', schema: cron.FireTimes } },
+    query: schedules.FireTimesQuery,
+    responses: { 200: { description: 'Earliest first.', schema: schedules.FireTimes } },
     problems: ['not_found', 'unprocessable'],
   },
   listFirings: {
@@ -149,9 +151,9 @@ export const cronRoutes = {
     summary: 'Try a schedule',
     scope: 'read',
     description: 'Nothing is stored.',
-    body: cron.PreviewSchedule,
+    body: schedules.PreviewSchedule,
     bodyLimit: 'single',
-    responses: { 200: { description: 'Its fire times, and what it says.', schema: cron.SchedulePreview } },
+    responses: { 200: { description: 'Its fire times, and what it says.', schema: schedules.SchedulePreview } },
     problems: ['unprocessable'],
   },
   importCrontab: {
@@ -162,9 +164,9 @@ export const cronRoutes = {
     scope: 'submit',
     description:
       'Line by line: what can be served becomes a recurring task, or replaces the one of an import before; the answer tells of every line.',
-    body: cron.ImportCrontab,
+    body: crontab.ImportCrontab,
     bodyLimit: 'single',
-    responses: { 200: { description: 'What became of each line.', schema: cron.ImportedCrontab } },
+    responses: { 200: { description: 'What became of each line.', schema: crontab.ImportedCrontab } },
     problems: ['unprocessable'],
   },
 } as const satisfies ApiRouteGroup
