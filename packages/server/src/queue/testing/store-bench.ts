@@ -91,11 +91,10 @@ export async function addTasks(sql: Sql, spec: TaskSpec = {}): Promise<ReadyTask
   return rows.map((row) => ({ ...row, lane })).sort((a, b) => a.readyAtMs - b.readyAtMs || (a.id < b.id ? -1 : 1))
 }
 
+export type SessionState = 'live' | 'draining' | 'expired' | 'ended'
+
 /** Opens a session for tasks of type `work` in the queue `default`, unless said otherwise. */
-export async function addSession(
-  sql: Sql,
-  options: { state?: 'live' | 'draining' | 'expired' | 'ended'; queues?: string[] } = {},
-): Promise<Uuid> {
+export async function addSession(sql: Sql, options: { state?: SessionState; queues?: string[] } = {}): Promise<Uuid> {
   const { state = 'live', queues = ['default'] } = options
   // no watchdog marks this store; an old mark would count as an outage, in which nobody dies
   await sql('update store_marks set marked_at = now()')
