@@ -51,7 +51,7 @@ describe('problems', () => {
       code: '42P01',
       detail: 'row',
     })
-    api.services.failNext = fault
+    api.services.told.failNext = fault
     const answer = await api.post('/api/v1/tasks', '{"task_type":"a","payload":"private"}')
     expect(answer).toMatchObject({ status: 500, json: { code: 'internal' } })
     expect(answer.text).not.toMatch(/relation|42P01|secret|node_modules|private/)
@@ -67,9 +67,9 @@ describe('problems', () => {
 
   it('say when to come back', async () => {
     const api = started()
-    api.services.failNext = new DulyError('rate_limited', 'Too many.', { retryAfterSeconds: 1.2 })
+    api.services.told.failNext = new DulyError('rate_limited', 'Too many.', { retryAfterSeconds: 1.2 })
     expect(await api.post('/api/v1/tasks', task)).toMatchObject({ status: 429, headers: { 'retry-after': '2' } })
-    api.services.failNext = new DulyError('store_unavailable', 'Away.', { cause: new Error('ECONNREFUSED') })
+    api.services.told.failNext = new DulyError('store_unavailable', 'Away.', { cause: new Error('ECONNREFUSED') })
     const away = await api.post('/api/v1/tasks', task)
     expect(away).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
     expect(away.text).not.toContain('ECONNREFUSED')

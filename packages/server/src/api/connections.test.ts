@@ -160,7 +160,7 @@ describe('slow and broken clients', () => {
     const api = started()
     const session = await api.services.workers.register()
     const waiting = new Promise<AbortSignal>((resolve) => {
-      api.services.onWait = resolve
+      api.services.told.onWait = resolve
     })
     const { send, socket } = await dial(api)
     const body = '{"slots":1,"wait_seconds":60}'
@@ -183,7 +183,7 @@ describe('closing', () => {
       fetch(`${late.url}/api/v1/${path}`, { method: 'POST', headers: json, body })
     const { worker_id } = (await (await post('workers', registration)).json()) as { worker_id: string }
     const waiting = new Promise<AbortSignal>((resolve) => {
-      api.services.onWait = resolve
+      api.services.told.onWait = resolve
     })
     const poll = post(`workers/${worker_id}/poll`, '{"slots":1,"wait_seconds":60}')
     const signal = await waiting

@@ -84,7 +84,7 @@ describe('a cursor', () => {
 
   test('leads on behind the last task, with the same filters only', async () => {
     await submit()
-    const id = [...api.services.tasksById.keys()].at(-1)
+    const id = [...api.services.book.byId.keys()].at(-1)
     const cursor = String((await get('/tasks?tag=red&limit=1')).json.next_cursor)
     await get(`/tasks?limit=9&tag=red&cursor=${cursor}`)
     expect(listed()).toBe(id)
@@ -99,7 +99,7 @@ describe('a cursor', () => {
     await submit()
     const cursor = String((await get('/tasks')).json.next_cursor)
     expect((await get(`/tasks?cursor=${cursor}`)).status).toBe(200)
-    const id = [...api.services.tasksById.keys()].at(-1) ?? ''
+    const id = [...api.services.book.byId.keys()].at(-1) ?? ''
     const changed = [...cursor].map(
       (_, at) => cursor.slice(0, at) + (cursor[at] === 'x' ? 'y' : 'x') + cursor.slice(at + 1),
     )

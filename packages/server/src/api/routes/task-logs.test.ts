@@ -1,7 +1,7 @@
 import type { Cause } from '@duly/domain'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { fixedAtMs } from '../test-support/memory-services.js'
 import { contractErrors, errorsOf, type TestApi, testApi } from '../test-support/test-api.js'
+import { fixedAtMs } from '../test-support/told.js'
 
 const TASKS = '/api/v1/tasks'
 let api: TestApi
@@ -56,7 +56,7 @@ describe('the log of a task', () => {
 
   it('is held for as long as it says', async () => {
     const waiting = new Promise<AbortSignal>((resolve) => {
-      api.services.onWait = resolve
+      api.services.told.onWait = resolve
     })
     const answer = get('logs?wait_seconds=0.05')
     expect((await waiting).aborted).toBe(false)
@@ -66,7 +66,7 @@ describe('the log of a task', () => {
 
 describe('an explanation', () => {
   it('is written with the names, instants and lengths of time of the wire', async () => {
-    const uuid = [...api.services.tasksById.keys()].at(-1) ?? ''
+    const uuid = [...api.services.book.byId.keys()].at(-1) ?? ''
     const worker = { id: uuid, name: 'mailer', queues: ['q'], taskTypes: ['b'], missing: ['task_type'] } as const
     const causes: Cause[] = [
       { code: 'no_worker_for_type', message: 'None.', queue: 'q', taskType: 'a', workers: 1, nearWorkers: [worker] },

@@ -14,7 +14,7 @@ const submit = (body: object, headers?: Record<string, string>) => api.post(TASK
 describe('one task', () => {
   const submitted = async (): Promise<{ id: string; uuid: string }> => {
     const { json } = await submit({ task_type: 'a', payload: { x: 1 }, metadata: { tenant_id: 'acme' } })
-    return { id: String(json.task_id), uuid: [...api.services.tasksById.keys()].at(-1) ?? '' }
+    return { id: String(json.task_id), uuid: [...api.services.book.byId.keys()].at(-1) ?? '' }
   }
   const call = (method: string, path: string) => api.call({ method, url: `${TASKS}/${path}` })
 
@@ -22,7 +22,7 @@ describe('one task', () => {
     const { id, uuid } = await submitted()
     const error = { class: 'SmtpError', message: 'a "quoted" \u2028 text', stack: null }
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
-    api.services.set(uuid, {
+    api.services.book.set(uuid, {
       ...{ status: 'FAILED', error, traceparent, result: '{"n": 9007199254740993}', workerId: uuid },
       ...{ startedAtMs: 1_000, completedAtMs: 1_250, progress: { percent: 40, note: 'half' } },
     })
@@ -45,11 +45,11 @@ describe('one task', () => {
   it('is waited for, at most 60 s', async () => {
     const { id, uuid } = await submitted()
     const waiting = new Promise<AbortSignal>((resolve) => {
-      api.services.onWait = resolve
+      api.services.told.onWait = resolve
     })
     const answer = call('GET', `${id}?wait_seconds=0.05`)
     expect((await waiting).aborted).toBe(false)
-    api.services.set(uuid, { status: 'SUCCEEDED', result: 'true' })
+    api.services.book.set(uuid, { status: 'SUCCEEDED', result: 'true' })
     expect((await answer).json).toMatchObject({ status: 'SUCCEEDED', result: true })
     expect(errorsOf(await call('GET', `${id}?wait_seconds=61`))).toEqual(['wait_seconds: must be at most 60'])
   })
@@ -83,13 +83,13 @@ describe('one task', () => {
 
   it('is cancelled at once, or marked when it runs; twice is once; finished is too late', async () => {
     const { id, uuid } = await submitted()
-    api.services.set(uuid, { status: 'RUNNING' })
+    api.services.book.set(uuid, { status: 'RUNNING' })
     const marked = await call('POST', `${id}/cancel`)
     expect(marked).toMatchObject({
       status: 202,
       json: { status: 'RUNNING', cancel_requested: true, cancelled_at: null },
     })
-    api.services.set(uuid, { status: 'PENDING' })
+    api.services.book.set(uuid, { status: 'PENDING' })
     for (const _ of ['first', 'again']) {
       const done = await call('POST', `${id}/cancel`)
       expect(done).toMatchObject({
@@ -98,14 +98,14 @@ describe('one task', () => {
       })
       expect(contractErrors('cancelTask', 200, done.json)).toEqual([])
     }
-    api.services.set(uuid, { status: 'SUCCEEDED' })
+    api.services.book.set(uuid, { status: 'SUCCEEDED' })
     expect(await call('POST', `${id}/cancel`)).toMatchObject({ status: 409, json: { code: 'wrong_state' } })
   })
 
   it('runs again when it has ended', async () => {
     const { id, uuid } = await submitted()
     expect(await call('POST', `${id}/retry`)).toMatchObject({ status: 409 })
-    api.services.set(uuid, { status: 'DEAD', failures: 4 })
+    api.services.book.set(uuid, { status: 'DEAD', failures: 4 })
     const answer = await call('POST', `${id}/retry`)
     expect(answer).toMatchObject({ status: 200, json: { task_id: id, status: 'PENDING', failures: 0 } })
     expect(contractErrors('retryTask', 200, answer.json)).toEqual([])

@@ -1,7 +1,7 @@
 import { encodeId, firstUuidAt } from '@duly/domain'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { fixedAtMs } from '../test-support/memory-services.js'
 import { contractErrors, errorsOf, type TestApi, testApi } from '../test-support/test-api.js'
+import { fixedAtMs } from '../test-support/told.js'
 
 const WORKFLOWS = '/api/v1/workflows'
 let api: TestApi
@@ -234,7 +234,7 @@ describe('one workflow', () => {
   it('is waited for', async () => {
     const id = await submitted()
     let waits = 0
-    api.services.onWait = () => {
+    api.services.told.onWait = () => {
       waits++
       api.services.graphs.set(uuid(), { status: 'SUCCEEDED', open: 0 })
     }
