@@ -23,6 +23,12 @@ export class Redrawing {
     this.#told = news
   }
 
+  /** The last of them, in all its length: it may scroll, since nothing is drawn over it. */
+  end(text: string, news: string): void {
+    if (this.room === undefined) this.#append(text, news)
+    else this.#replace(text, Number.POSITIVE_INFINITY)
+  }
+
   #append(text: string, news: string): void {
     if (news === this.#told) return
     this.#terminal.out(this.#told === null ? text : `\n${text}`)

@@ -160,9 +160,11 @@ async function followGraph(
   const drawing = new Redrawing(context.terminal)
   let note = ''
   const onLook = (workflow: WorkflowRecord): void => {
+    if (flags.json) return
+    if (workflow.status !== 'RUNNING') return drawing.end(draw(context, workflow), workflowLine(workflow))
     // the heading and the note take a line each
     const height = drawing.room === undefined ? {} : { height: drawing.room - 2 }
-    if (!flags.json) drawing.show(draw(context, workflow, height) + note, workflowLine(workflow) + note)
+    drawing.show(draw(context, workflow, height) + note, workflowLine(workflow) + note)
   }
   const tell = (text: string) => {
     note = text
