@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defineTask, PermanentError, type StandardSchema } from '../index.js'
+import { defineTask, PermanentError, type StandardSchema, type TaskStatus } from '../index.js'
 import { runHandler } from './index.js'
 
 /** Takes numbers as text, gives them as numbers. */
@@ -220,6 +220,16 @@ describe('a task of a workflow', () => {
       account: 42,
       failed: 'NoResultError: other has no result: it ended DEAD',
       of: ['wf-under-test', 'mail'],
+    })
+  })
+
+  it('fails for good where it asks for the result of one that ended without, but not of one that may have it yet', async () => {
+    const ask = (dependencyStatuses: Record<string, TaskStatus>) =>
+      runHandler(mail, (_, { dependencies }) => dependencies.result('create-account'), null, { dependencyStatuses })
+    expect((await ask({ 'create-account': 'FAILED' })).outcome).toMatchObject({ kind: 'failed', isRetryable: false })
+    expect((await ask({ other: 'SUCCEEDED' })).outcome).toMatchObject({
+      ...{ kind: 'failed', isRetryable: true },
+      error: { message: 'create-account has no result: it has not ended' },
     })
   })
 

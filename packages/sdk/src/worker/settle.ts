@@ -1,4 +1,4 @@
-import { DulyApiError, InvalidPayloadError, InvalidResultError } from '../errors.js'
+import { DulyApiError, InvalidPayloadError, InvalidResultError, NoResultError } from '../errors.js'
 import type { AbortCause, Attempt } from './attempt.js'
 import { classifyHttpError, type ErrorClassifier, httpRetryAfterMs } from './classify.js'
 import { PermanentError, RetryAfter, Snooze, TimeoutError } from './handler-errors.js'
@@ -51,6 +51,8 @@ function isPermanent(error: unknown, rules: SettleRules): boolean {
   if (error instanceof PermanentError || error instanceof InvalidPayloadError || error instanceof InvalidResultError) {
     return true
   }
+  // what has ended without a result has none at the next attempt either
+  if (error instanceof NoResultError && error.status !== null) return true
   if (error instanceof Snooze || error instanceof RetryAfter) return false
   try {
     return rules.classifyError(error) === 'permanent'
