@@ -35,7 +35,7 @@ export function renderBulkReference(): string {
     '',
     ...filterTable(taskFilters),
     '',
-    '## Filters of `POST /dlq/retry-all`, and of `GET /dlq`',
+    '## Filters of `POST /dlq/retry-all` and `POST /dlq/discard-all`, and of `GET /dlq`',
     '',
     'All that is given must fit; without any, all dead letters are meant.',
     '',

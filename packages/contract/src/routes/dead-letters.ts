@@ -54,6 +54,18 @@ export const deadLetterRoutes = {
     responses: { 202: { description: 'The operation.', schema: BulkOperation } },
     problems: ['forbidden', 'rate_limited'],
   },
+  discardDeadLetters: {
+    tag,
+    method: 'POST',
+    path: `${path}/discard-all`,
+    summary: 'Give all dead tasks up, or those of some filters',
+    scope: 'submit',
+    description:
+      'In the background, the latest first: an operation that can be watched and cancelled. Each leaves the dead letters for good, as by `DELETE /dlq/{task_id}`. Tasks that die after the call are not touched. Without a filter it means all dead letters.',
+    query: dlq.DeadLetterQuery,
+    responses: { 202: { description: 'The operation.', schema: BulkOperation } },
+    problems: ['forbidden', 'rate_limited'],
+  },
   discardDeadLetter: {
     ...one,
     method: 'DELETE',

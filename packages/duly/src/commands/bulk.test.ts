@@ -31,7 +31,7 @@ async function server(end: object = { status: 'SUCCEEDED', matched: 12, done: 11
   const answerTo = (url: string, body: Record<string, unknown>): object => {
     if (url.endsWith('/tasks/bulk')) return body.dry_run ? preview : operation
     if (url.includes('/dlq/summary')) return { letters: 9, groups: 2, items: [group], is_complete: true }
-    if (url.includes('/dlq/retry-all') || url.endsWith('/cancel')) return operation
+    if (/\/dlq\/(?:retry|discard)-all/.test(url) || url.endsWith('/cancel')) return operation
     if (url.includes('/dlq')) return { items: [letter], next_cursor: /queue=long(?!.*cursor)/.test(url) ? 'c' : null }
     if (url.endsWith('/bulk-operations?limit=50')) return { items: [operation], next_cursor: null }
     looks++
@@ -177,6 +177,18 @@ describe('duly dlq', () => {
     expect(calls.every(({ method }) => method === 'GET')).toBe(true)
     expect((await cli(['dlq', 'retry-all', '--queue', 'q', '--yes', ...at])).code).toBe(0)
     expect(calls.find(({ method }) => method === 'POST')?.url).toBe('/api/v1/dlq/retry-all?queue=q')
+  })
+
+  it('discards all of them, or one group, after a yes', async () => {
+    const { at, calls } = await server()
+    expect(await cli(['dlq', 'discard-all', '--error-class', 'E', ...at])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('this would discard at least 7 dead letters, which could never be retried again'),
+    })
+    expect(calls.every(({ method }) => method === 'GET')).toBe(true)
+    const flags = ['--fingerprint', '5e884898da280471', '--yes', '--detach']
+    expect((await cli(['dlq', 'discard-all', ...flags, ...at])).code).toBe(0)
+    expect(calls.find(({ method }) => method === 'POST')?.url).toBe('/api/v1/dlq/discard-all?fingerprint=5e884898da280471')
   })
 
   it('discards one after a yes', async () => {

@@ -1,4 +1,4 @@
-import type { DeadLetterFilters, Duly } from '@duly/sdk'
+import type { BulkHandle, DeadLetterFilters, Duly } from '@duly/sdk'
 import type { Command } from 'commander'
 import { CliError } from '../cli/cli-error.js'
 import type { PageRequest } from '../cli/pages.js'
@@ -67,29 +67,52 @@ function retry(context: Context): Command {
     )
 }
 
-interface RetryAllFlags extends LetterFlags {
+interface AllFlags extends LetterFlags {
   readonly yes?: true
   readonly detach?: true
 }
 
-/** `duly dlq retry-all`: says how many it would be unless `--yes` is given, wherever it runs. */
-function retryAll(context: Context): Command {
-  const example = 'duly dlq retry-all --fingerprint 5e884898da280471 --yes'
-  return withFilters(clientCommand('retry-all', 'run all dead tasks that fit again; without a filter all', example))
+/** A command on all dead letters that fit. */
+interface AllLetters {
+  readonly name: string
+  readonly summary: string
+  /** What it would do to so many. */
+  readonly would: (letters: string) => string
+  readonly start: (duly: Duly, filters: DeadLetterFilters) => Promise<BulkHandle>
+}
+
+/** Says how many it would be unless `--yes` is given, wherever it runs. */
+function allLetters(context: Context, { name, summary, would, start }: AllLetters): Command {
+  return withFilters(clientCommand(name, summary, `duly dlq ${name} --fingerprint 5e884898da280471 --yes`))
     .option('--yes', 'do it; without it nothing changes')
     .option('--detach', 'do not wait for the end')
-    .action((flags: RetryAllFlags) =>
+    .action((flags: AllFlags) =>
       withClient(flags, async (duly) => {
-        const { count, isExact } = await countOf(duly, filtersOf(flags))
+        const filters = filtersOf(flags)
+        const { count, isExact } = await countOf(duly, filters)
         if (flags.yes !== true) {
           const letters = `${isExact ? '' : 'at least '}${counted(count, 'dead letter')}`
-          throw new CliError('usage', `this would run ${letters} again`, 'Add --yes to do it.')
+          throw new CliError('usage', `this would ${would(letters)}`, 'Add --yes to do it.')
         }
-        const handle = await duly.dlq.retryAll(filtersOf(flags))
+        const handle = await start(duly, filters)
         if (flags.detach) return print(context, flags, await handle.progress(), renderBulk)
         await followBulk(context, handle, { options: flags, expected: isExact ? count : null })
       }),
     )
+}
+
+const retryAll: AllLetters = {
+  name: 'retry-all',
+  summary: 'run all dead tasks that fit again; without a filter all',
+  would: (letters) => `run ${letters} again`,
+  start: (duly, filters) => duly.dlq.retryAll(filters),
+}
+
+const discardAll: AllLetters = {
+  name: 'discard-all',
+  summary: 'take all that fit out of the dead letters, for good; without a filter all. Their records stay',
+  would: (letters) => `discard ${letters}, which could never be retried again`,
+  start: (duly, filters) => duly.dlq.discardAll(filters),
 }
 
 /** How many letters fit, by the summary: exact while its groups are all there. */
@@ -110,7 +133,7 @@ async function countOf(
 function discard(context: Context): Command {
   return clientCommand(
     'discard',
-    'take a task out of the dead letters, for good; its record stays. Of many: `duly task bulk discard`',
+    'take a task out of the dead letters, for good; its record stays',
     `duly dlq discard ${exampleId} --yes`,
   )
     .argument('<id>', 'id of the task')
@@ -127,5 +150,6 @@ function discard(context: Context): Command {
 
 /** `duly dlq …`. */
 export function dlqCommands(context: Context): readonly Command[] {
-  return [list(context), summary(context), retry(context), retryAll(context), discard(context)]
+  const alone = [list(context), summary(context), retry(context), discard(context)]
+  return [...alone, allLetters(context, retryAll), allLetters(context, discardAll)]
 }

@@ -40,6 +40,7 @@ const TABLE: Readonly<Record<string, readonly [Shape, ...string[]]>> = {
   'dlq summary': ['document'],
   'dlq retry': ['document', 'DEAD'],
   'dlq retry-all': ['document', '--queue', 'none', '--yes'],
+  'dlq discard-all': ['document', '--queue', 'none', '--yes'],
   'dlq discard': ['document', 'DEAD', '--yes'],
   'workflow submit': ['document', fileURLToPath(new URL('../../../../examples/onboarding.json', import.meta.url))],
   'workflow get': ['document', 'WORKFLOW'],

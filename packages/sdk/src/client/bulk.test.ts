@@ -137,10 +137,12 @@ describe('duly.dlq', () => {
     await duly.dlq.retry('task-1')
     expect((await duly.dlq.retryAll({ fingerprint: '5e884898da280471' })).id).toBe('bulk-1')
     await duly.dlq.discard('task-1')
+    expect((await duly.dlq.discardAll({ errorClass: 'E' })).id).toBe('bulk-1')
     expect(server.calls.map(({ method, path }) => `${method} ${path}`)).toEqual([
       'POST /api/v1/dlq/task-1/retry',
       'POST /api/v1/dlq/retry-all?fingerprint=5e884898da280471',
       'DELETE /api/v1/dlq/task-1',
+      'POST /api/v1/dlq/discard-all?error_class=E',
     ])
   })
 })

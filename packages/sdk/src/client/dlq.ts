@@ -143,7 +143,19 @@ export class DeadLetters {
   /** Runs all that fit again, in the background; without filters all dead letters. What dies after the call is not touched. */
   async retryAll(filters: DeadLetterFilters = {}): Promise<BulkHandle> {
     checkOptions('dlq.retryAll', filters, filterNames)
-    const path = `/dlq/retry-all${queryOf(filters)}`
+    return this.#start('retry-all', filters)
+  }
+
+  /**
+   * Gives all that fit up for good, in the background; without filters all dead letters. What dies after the call is not touched.
+   */
+  async discardAll(filters: DeadLetterFilters = {}): Promise<BulkHandle> {
+    checkOptions('dlq.discardAll', filters, filterNames)
+    return this.#start('discard-all', filters)
+  }
+
+  async #start(call: string, filters: DeadLetterFilters): Promise<BulkHandle> {
+    const path = `/dlq/${call}${queryOf(filters)}`
     const answer = await this.#http.call<BulkReceipt>({ method: 'POST', path, repeatable: false })
     return new BulkHandle(this.#http, answer.body.bulk_id)
   }

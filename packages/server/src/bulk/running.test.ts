@@ -148,6 +148,23 @@ describe('the dead letters are run again', () => {
     await expectSound(node, /open or finished|dead letters|counters|many tasks/)
   })
 
+  test('and given up: those of one error leave for good, the others stay', async () => {
+    const rot = [await die('mail', 'after 1 s'), await die('mail', 'after 2 s')]
+    const kept = await die('mail', 'no such user')
+    const { items } = await node.stores.deadLetters.summary({ ...none }, 10)
+    const { fingerprint = null } = items.find(({ letters }) => letters === 2) ?? {}
+    const order = { action: 'discard', source: 'dead_letters', filters: { ...none, fingerprint } } as const
+    expect(countsOf(await bench.finish(await bench.bulk.start(order, null, tester)))).toEqual(succeeded(2))
+    for (const id of rot) {
+      expect(await statusOf(node, id)).toBe('DEAD')
+      expect((await trailOf(node, id)).at(-1)).toMatch(/^discard /)
+      await expect(node.tasks.replay(id, null, tester)).rejects.toMatchObject({ code: 'wrong_state' })
+    }
+    expect(await node.query('select task_id from dead_letters')).toEqual([{ task_id: kept }])
+    expect((await node.stores.deadLetters.summary({ ...none }, 10)).letters).toBe(1)
+    await expectSound(node, /open or finished|dead letters|counters|many tasks/)
+  })
+
   test('once: what dies again meanwhile stays dead', async () => {
     const id = await die('mail', 'after 1 s')
     const record = await retryAll({})

@@ -5,7 +5,11 @@ import type { TaskFilters } from './lists.js'
 /** What an operation on many tasks is to do. */
 export type BulkOrder =
   | { readonly action: BulkAction; readonly source: 'tasks'; readonly filters: TaskFilters }
-  | { readonly action: 'retry'; readonly source: 'dead_letters'; readonly filters: DeadLetterFilters }
+  | {
+      readonly action: Exclude<BulkAction, 'cancel'>
+      readonly source: 'dead_letters'
+      readonly filters: DeadLetterFilters
+    }
 
 /** An operation on many tasks as it stands. Instants are epoch ms of the store. */
 export interface BulkRecord {

@@ -136,7 +136,18 @@ describe('dead letters', () => {
     })
   })
 
+  test('are given up by an operation whose filter says which', async () => {
+    const answer = await call('POST', '/dlq/discard-all?task_type=mail&error_class=E')
+    expect([answer.status, contractErrors('discardDeadLetters', 202, answer.json)]).toEqual([202, []])
+    expect(answer.json).toMatchObject({
+      action: 'discard',
+      source: 'dead_letters',
+      filter: { task_type: 'mail', error_class: 'E' },
+    })
+  })
+
   test.each([
+    ['POST', '/dlq/discard-all?status=DEAD'],
     ['GET', '/dlq?fingerprint=x'],
     ['GET', '/dlq?fingerprint=5E884898DA280471'],
     ['GET', '/dlq?error=E'],

@@ -39,13 +39,18 @@ export function registerDeadLetters(app: FastifyInstance, context: ApiContext): 
       return { status: 200, json: writeTask(record) }
     },
   })
-  mount(app, context, 'retryDeadLetters', {
-    handle: async ({ query, ...call }) => {
-      const order = { action: 'retry', source: 'dead_letters', filters: toLetterFilters(query) } as const
-      const record = await bulk.start(order, call.caller.tenant, actorOf(call))
-      return { status: 202, json: writeJson(bulkOf(record)) }
-    },
-  })
+  for (const [route, action] of [
+    ['retryDeadLetters', 'retry'],
+    ['discardDeadLetters', 'discard'],
+  ] as const) {
+    mount(app, context, route, {
+      handle: async ({ query, ...call }) => {
+        const order = { action, source: 'dead_letters', filters: toLetterFilters(query) } as const
+        const record = await bulk.start(order, call.caller.tenant, actorOf(call))
+        return { status: 202, json: writeJson(bulkOf(record)) }
+      },
+    })
+  }
   mount(app, context, 'discardDeadLetter', {
     handle: async ({ id, ...call }) => {
       await deadLetters.discard(id, call.caller.tenant, actorOf(call))
