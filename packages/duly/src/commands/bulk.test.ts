@@ -145,6 +145,7 @@ describe('duly dlq', () => {
     expect(summary.out).toMatch(
       /^LETTERS .*\n7 +q +mail .*5e884898da280471 .*\n9 dead letters in the 1 largest of 2 groups\n$/,
     )
+    expect(summary.err).toContain('duly dlq discard-all --fingerprint 5e884898da280471 --yes\n')
     const list = await cli(['dlq', 'list', '--error-class', 'E', ...at])
     expect(list.out).toMatch(/^TASK .*\ntask-1 .*…\n$/)
     expect(summary.out + list.out).not.toContain('\u001b')

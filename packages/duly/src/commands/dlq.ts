@@ -53,9 +53,14 @@ function summary(context: Context): Command {
       withClient(flags, async (duly) => {
         const found = await duly.dlq.summary({ ...filtersOf(flags), limit: flags.limit })
         print(context, flags, found, renderLetterSummary)
+        const [largest] = found.items
+        if (largest !== undefined && !flags.json) context.terminal.err(ofAGroup(largest.fingerprint))
       }),
     )
 }
+
+const ofAGroup = (fingerprint: string): string =>
+  `Run a group again: duly dlq retry-all --fingerprint ${fingerprint} --yes\nGive it up: duly dlq discard-all --fingerprint ${fingerprint} --yes\n`
 
 const exampleId = 'task-01kf3v7q2n8f5w9r6x4y1z0abc'
 
