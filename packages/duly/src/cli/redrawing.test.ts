@@ -19,11 +19,7 @@ it('leaves out what the screen has no room for, but at its end', () => {
   drawing.show('1\n2\n3\n', '')
   drawing.show('1\n2\n3\n4\n5\n', '')
   drawing.end('1\n2\n3\n4\n5\n', '')
-  expect(written).toEqual([
-    '1\n2\n3\n',
-    '\u001b[3A\u001b[J1\n2\n… 3 more lines\n',
-    '\u001b[3A\u001b[J1\n2\n3\n4\n5\n',
-  ])
+  expect(written).toEqual(['1\n2\n3\n', '\u001b[3A\u001b[J1\n2\n… 3 more lines\n', '\u001b[3A\u001b[J1\n2\n3\n4\n5\n'])
 })
 
 it('writes again elsewhere, when there is news', () => {

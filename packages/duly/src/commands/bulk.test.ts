@@ -189,7 +189,9 @@ describe('duly dlq', () => {
     expect(calls.every(({ method }) => method === 'GET')).toBe(true)
     const flags = ['--fingerprint', '5e884898da280471', '--yes', '--detach']
     expect((await cli(['dlq', 'discard-all', ...flags, ...at])).code).toBe(0)
-    expect(calls.find(({ method }) => method === 'POST')?.url).toBe('/api/v1/dlq/discard-all?fingerprint=5e884898da280471')
+    expect(calls.find(({ method }) => method === 'POST')?.url).toBe(
+      '/api/v1/dlq/discard-all?fingerprint=5e884898da280471',
+    )
   })
 
   it('discards one after a yes', async () => {

@@ -161,10 +161,11 @@ async function followGraph(
   let note = ''
   const onLook = (workflow: WorkflowRecord): void => {
     if (flags.json) return
-    if (workflow.status !== 'RUNNING') return drawing.end(draw(context, workflow), workflowLine(workflow))
+    const news = workflowLine(workflow)
     // the heading and the note take a line each
     const height = drawing.room === undefined ? {} : { height: drawing.room - 2 }
-    drawing.show(draw(context, workflow, height) + note, workflowLine(workflow) + note)
+    if (workflow.status === 'RUNNING') drawing.show(draw(context, workflow, height) + note, news + note)
+    else drawing.end(draw(context, workflow), news)
   }
   const tell = (text: string) => {
     note = text
