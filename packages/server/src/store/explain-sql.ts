@@ -136,13 +136,12 @@ select ${ahead} as ahead,
       and ($2::text is null or r.tenant = $2::text))) as priorities,
   case when $2::text is null then ${skipped('tenant', ofPriority, lookBound)} end as tenants,
   ${skipped('gate', `${ofPriority} and r.tenant = o.tenant`, 100)} as gates,
-  (select coalesce(sum(s.started), 0)::float8 from generate_series(0, ${rateMinutes}) as m (ago)
-    cross join lateral (
-      select s.started from stats_rollups s
+  array(select (
+      select coalesce(sum(s.started), 0)::float8 from stats_rollups s
       where s.grain = 60 and s.kind = case when $2::text is null then 'queue' else 'tenant' end
-        and s.start = date_trunc('minute', now()) - m.ago * interval '1 minute' and s.name = coalesce($2::text, o.queue) offset 0) s
-  ) as starts,
-  date_part('epoch', now() - date_trunc('minute', now()) + interval '${rateMinutes} minutes') * 1000 as "windowMs"
+        and s.start = date_trunc('minute', now()) - m.ago * interval '1 minute' and s.name = coalesce($2::text, o.queue))
+    from generate_series(0, ${rateMinutes}) as m (ago)) as "startsByMinute",
+  date_part('epoch', now() - date_trunc('minute', now())) * 1000 as "intoMinuteMs"
 from open_tasks o where o.id = $1 and o.status = 'PENDING'`,
 }
 

@@ -1,16 +1,18 @@
-import type {
-  AttemptFacts,
-  BlockerFacts,
-  EndFacts,
-  ErrorFacts,
-  ExplainFacts,
-  LaneFacts,
-  ProgressFacts,
-  RunningFacts,
-  TaskFacts,
-  TenantScope,
-  Uuid,
-  WorkerFacts,
+import {
+  type AttemptFacts,
+  type BlockerFacts,
+  type EndFacts,
+  type ErrorFacts,
+  type ExplainFacts,
+  type LaneFacts,
+  type ProgressFacts,
+  type RunningFacts,
+  recentRate,
+  type StartRate,
+  type TaskFacts,
+  type TenantScope,
+  type Uuid,
+  type WorkerFacts,
 } from '@duly/domain'
 import type { Database } from './database.js'
 import * as sql from './explain-sql.js'
@@ -63,7 +65,10 @@ export type OwnFacts = Pick<ExplainFacts, 'nowMs' | 'task' | 'queue' | 'schedule
   readonly workflowId: Uuid | null
 }
 
-type LaneRow = Omit<LaneFacts, 'isAheadExact' | 'startsOf'>
+type LaneRow = Omit<LaneFacts, 'isAheadExact' | 'startsOf' | keyof StartRate> & {
+  readonly startsByMinute: readonly number[]
+  readonly intoMinuteMs: number
+}
 
 /** What explanations are made of. Each read is bounded, whatever waits: counts stop at 10,000 and depths come from the counters. */
 export class ExplainStore {
@@ -94,7 +99,9 @@ export class ExplainStore {
     const ahead = Math.min(row.ahead, sql.countBound)
     // counters are a moment behind while tasks move
     const depth = Math.max(row.depth, ahead + 1)
-    return { ...row, ahead, isAheadExact, depth, startsOf: caller === null ? 'queue' : 'tenant' }
+    const { startsByMinute, intoMinuteMs, ...lane } = row
+    const rate = recentRate(startsByMinute, intoMinuteMs)
+    return { ...lane, ahead, isAheadExact, depth, ...rate, startsOf: caller === null ? 'queue' : 'tenant' }
   }
 
   /** What a node of a workflow waits for; or, of one that was not run, what ended without success before it. */

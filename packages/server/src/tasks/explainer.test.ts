@@ -160,8 +160,8 @@ describe('a PENDING task', () => {
     await node.stores.stats.writeMinute([{ ...figures, kind: 'queue', name: queue }])
     const { estimate } = causeOf(await explain(id), 'lane_position') ?? {}
     expect(estimate).toMatchObject({ startsOf: 'queue', share: 1 })
-    expect(estimate?.windowMs).toBeGreaterThanOrEqual(300_000)
-    expect(estimate?.windowMs).toBeLessThanOrEqual(360_000)
+    expect(estimate?.windowMs).toBeGreaterThanOrEqual(120_000)
+    expect(estimate?.windowMs).toBeLessThanOrEqual(180_000)
     expect(estimate?.startsPerSecond).toBeCloseTo(600 / ((estimate?.windowMs ?? 0) / 1_000))
     expect(estimate?.waitMs).toBe(Math.round((5 / (estimate?.startsPerSecond ?? 1)) * 1_000))
     // figures of a queue are those of all tenants: a tenant reckons with its own
