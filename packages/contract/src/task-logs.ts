@@ -34,5 +34,11 @@ export const LogsQuery = closed({
   attempt: Type.Optional(Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, description: 'Of this attempt alone.' })),
   level: Type.Optional(Type.Enum([...logLevels], { description: 'Of this level and above.' })),
   wait_seconds: Type.Optional(WaitSeconds),
+  follow: Type.Optional(
+    Type.String({
+      pattern: '^(true|false)?$',
+      description: '`?follow` is `?wait_seconds=30`: the answer is held until there is a line, or the task has ended.',
+    }),
+  ),
 })
 export type LogsQueryBody = Static<typeof LogsQuery>

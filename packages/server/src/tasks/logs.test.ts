@@ -300,6 +300,16 @@ describe('a log that is followed', () => {
     expect(listener.words.some(({ lines = [] }) => lines.includes(decodeId('task', alone.id)))).toBe(false)
   })
 
+  it('is asked for by ?follow as well', async () => {
+    const { worker, id, grant } = await running()
+    const { next_cursor } = await read(id, '?follow=false')
+    const held = [read(id, `?follow&cursor=${next_cursor}`), read(id, '?follow=true')]
+    await enough()
+    await log(worker, grant, [{ message: 'now' }])
+    for (const page of await Promise.all(held)) expect(texts(page)).toEqual(['now'])
+    expect((await one.api.call('GET', `/tasks/${id}/logs?follow=1`)).status).toBe(400)
+  })
+
   it('ends with its task, wherever that ends', async () => {
     const { worker, id, grant } = await running()
     const { next_cursor } = await read(id)

@@ -7,6 +7,9 @@ import { mount } from '../mount.js'
 import { readPage, writeCursor } from '../page.js'
 import { instant, type WritableObject, writeJson } from '../write-json.js'
 
+/** Well below what balancers wait. */
+const followMs = 30_000
+
 const isLine = (text: string): boolean => /^\d{1,9}$/.test(text)
 
 /** What a cursor is good for: the same task with the same filters. */
@@ -38,12 +41,18 @@ function writeLogPage(list: string, page: LogPage): string {
   })
 }
 
+/** How long an answer without a line is held. */
+function waitMsOf({ wait_seconds: seconds, follow }: LogsQueryBody): number {
+  if (seconds !== undefined) return Math.round(seconds * 1_000)
+  return follow === '' || follow === 'true' ? followMs : 0
+}
+
 export function registerTaskLogs(app: FastifyInstance, context: ApiContext): void {
   const { logs } = context.services
   mount(app, context, 'readLogs', {
     handle: async ({ id, query, ...call }) => {
       const request = toRequest(id, query)
-      const waitMs = Math.round((query.wait_seconds ?? 0) * 1_000)
+      const waitMs = waitMsOf(query)
       const read = (signal: AbortSignal) => logs.read(id, call.caller.tenant, { ...request, waitMs, signal })
       const page = await (waitMs === 0 ? read(new AbortController().signal) : context.waits.hold(call, read))
       return { status: 200, json: writeLogPage(listOf(id, query), page) }
