@@ -22,6 +22,10 @@ async function run(name: string): Promise<readonly string[]> {
   return example.output
 }
 
+it('first-workflow.mjs prints the sum of its parts', async () => {
+  expect(await run('first-workflow.mjs')).toEqual(['{ words: 10 }'])
+})
+
 it('first-worker.mjs prints the result', async () => {
   expect(await run('first-worker.mjs')).toEqual(["{ greeting: 'Hello Ada', attempt: 1 }"])
 })
