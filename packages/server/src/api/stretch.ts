@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises'
  */
 export const STRETCH_CHARS = 262_144
 
-/** Makes something of each item, in order, and lets others have their turn after each stretch. `hashed`: characters that it had to hash. */
+/** Makes something of each item, in order, and lets others have their turn after each stretch. `hashed`: characters that it had to hash or write. */
 export async function inStretches<T, R>(
   items: readonly T[],
   make: (item: T, index: number) => { readonly made: R; readonly hashed: number },
