@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 
-export const lineNames = ['single', 'batch', 'workflow', 'latency', 'drain'] as const
+const lineNames = ['single', 'batch', 'workflow', 'latency', 'drain'] as const
 export type LineName = (typeof lineNames)[number]
 
 /** What a benchmark does; stands whole in its result. */

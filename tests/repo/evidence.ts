@@ -22,7 +22,7 @@ export interface Citation {
   readonly names: readonly string[]
 }
 
-export function citationsOf(cell: string): Citation[] {
+function citationsOf(cell: string): Citation[] {
   return [...cell.matchAll(/\]\(([^)]+)\)((?: “[^”]+”;?)*)/g)].map(([, path = '', names = '']) => ({
     path,
     names: [...names.matchAll(/“([^”]+)”/g)].map(([, name = '']) => name),

@@ -4,7 +4,7 @@ import type { SourceFile } from './files.js'
 import { packageRooms, type Room, rooms } from './rooms.js'
 
 /** The room with the longest path that `path` begins with. */
-export function roomOf(path: string, table: readonly Room[] = rooms): Room | undefined {
+function roomOf(path: string, table: readonly Room[] = rooms): Room | undefined {
   let best: { room: Room; length: number } | undefined
   for (const room of table) {
     for (const start of room.paths) {

@@ -79,7 +79,6 @@ export const BulkOperation = closed({
   updated_at: Instant,
   completed_at: NullableInstant,
 })
-export type BulkOperationBody = Static<typeof BulkOperation>
 
 export const BulkOperationList = list(BulkOperation)
 export const BulkParams = closed({ bulk_id: id('bulk', { description: 'The id of the operation.' }) })

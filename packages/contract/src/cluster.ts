@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import Type from 'typebox'
 import { Count, closed, Instant, nullable } from './common.js'
 
 const NodeId = Type.String({
@@ -55,4 +55,3 @@ export const Cluster = closed({
     leadership: Adapter,
   }),
 })
-export type ClusterBody = Static<typeof Cluster>

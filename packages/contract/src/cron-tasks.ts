@@ -122,7 +122,6 @@ const recordFields = {
 }
 
 export const CronTask = closed({ ...recordFields, payload: Task.properties.payload })
-export type CronTaskBody = Static<typeof CronTask>
 
 /** What a list tells of a definition: all but its payload, which can be large. */
 export const CronTaskSummary = closed(recordFields)

@@ -28,7 +28,6 @@ export const DeadLetter = closed({
   error_pattern: errorPattern,
   fingerprint: Type.String(Fingerprint),
 })
-export type DeadLetterBody = Static<typeof DeadLetter>
 
 export const DeadLetterList = list(DeadLetter)
 
@@ -42,7 +41,6 @@ export const letterFilters = {
 }
 
 export const DeadLetterListQuery = closed({ ...letterFilters, ...PageQuery })
-export type DeadLetterListQueryBody = Static<typeof DeadLetterListQuery>
 
 export const DeadLetterQuery = closed(letterFilters)
 export type DeadLetterQueryBody = Static<typeof DeadLetterQuery>
@@ -75,4 +73,3 @@ export const DeadLetterSummaryQuery = closed({
   tenant_id: letterFilters.tenant_id,
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'Groups at most; absent: 50.' })),
 })
-export type DeadLetterSummaryQueryBody = Static<typeof DeadLetterSummaryQuery>

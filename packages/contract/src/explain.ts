@@ -118,4 +118,3 @@ export const Explanation = closed({
   summary: Type.String({ description: 'The cause that matters most, in one sentence.' }),
   causes: Type.Array(Cause, { description: 'The one that matters most first; never empty.' }),
 })
-export type ExplanationBody = Static<typeof Explanation>

@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import Type from 'typebox'
 import {
   Count,
   closed,
@@ -14,7 +14,7 @@ import {
 } from './common.js'
 
 /** Where a worker's session stands. */
-export const workerStates = ['live', 'draining', 'left', 'lost'] as const
+const workerStates = ['live', 'draining', 'left', 'lost'] as const
 
 export const Worker = closed({
   worker_id: id('worker'),
@@ -40,7 +40,6 @@ export const Worker = closed({
   lag_ms: nullable<number>('number', { description: 'Lag of its event loop, as it last told.' }),
   rss_bytes: nullable<number>('number', { description: 'Its memory, as it last told.' }),
 })
-export type WorkerBody = Static<typeof Worker>
 
 export const WorkerList = list(Worker)
 

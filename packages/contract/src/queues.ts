@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import Type from 'typebox'
 import { Count, closed, list, NullableInstant, name, PageQuery } from './common.js'
 
 export const Queue = closed({
@@ -10,7 +10,6 @@ export const Queue = closed({
   running: Count,
   oldest_ready_at: NullableInstant,
 })
-export type QueueBody = Static<typeof Queue>
 
 export const PausedQueue = closed({
   ...Queue.properties,

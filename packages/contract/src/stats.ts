@@ -1,9 +1,9 @@
 import { histogramRelativeError } from '@duly/domain'
-import Type, { type Static } from 'typebox'
+import Type from 'typebox'
 import { Count, closed, Instant, nullable, typed } from './common.js'
 
 export const statsWindow = { min: 60, max: 7 * 86_400, default: 3_600 } as const
-export const statsGroups = ['queue', 'task_type', 'tenant'] as const
+const statsGroups = ['queue', 'task_type', 'tenant'] as const
 
 const PerSecond = Type.Number({ minimum: 0 })
 
@@ -62,7 +62,6 @@ export const Stats = closed({
   by: nullable<string>('string'),
   items: Type.Array(NamedFigures, { description: 'With `by`: the 100 names with the most events.' }),
 })
-export type StatsBody = Static<typeof Stats>
 
 export const StatsQuery = closed({
   window_seconds: Type.Optional(

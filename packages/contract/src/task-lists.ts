@@ -23,7 +23,6 @@ export const TaskSummary = closed({
   ...summaryFields,
   error: Type.Union([closed({ class: Type.String(), message: Type.String() }), Type.Null()]),
 })
-export type TaskSummaryBody = Static<typeof TaskSummary>
 
 export const Run = closed({
   run: Type.Integer({ minimum: 1, description: 'Raised by each replay.' }),
@@ -45,7 +44,6 @@ export const Run = closed({
   worker_name: NullableText,
   error: NullableError,
 })
-export type RunBody = Static<typeof Run>
 
 export const TaskSummaryList = list(TaskSummary)
 export const RunList = list(Run)

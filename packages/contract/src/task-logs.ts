@@ -12,7 +12,6 @@ export const LogLine = closed({
   level: Type.Enum([...logLevels]),
   message: Type.String({ description: 'As the handler wrote it: it may hold control characters.' }),
 })
-export type LogLineBody = Static<typeof LogLine>
 
 export const LogPage = closed({
   items: Type.Array(LogLine),
@@ -24,7 +23,6 @@ export const LogPage = closed({
   dropped_lines: Type.Integer({ minimum: 0, description: 'Lines that the log had no room for.' }),
   progress: Type.Union([closed({ percent: Type.Number(), note: NullableText, updated_at: Instant }), Type.Null()]),
 })
-export type LogPageBody = Static<typeof LogPage>
 
 export const LogsQuery = closed({
   ...PageQuery,

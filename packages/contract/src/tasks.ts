@@ -108,7 +108,6 @@ export const SubmitBatch = closed({
     description: 'All or none, in this order.',
   }),
 })
-export type SubmitBatchBody = Static<typeof SubmitBatch>
 
 export const SubmittedTask = closed({
   task_id: id('task'),
@@ -116,12 +115,10 @@ export const SubmittedTask = closed({
   scheduled_at: NullableInstant,
   created_at: Instant,
 })
-export type SubmittedTaskBody = Static<typeof SubmittedTask>
 
 export const SubmittedBatch = closed({
   tasks: Type.Array(closed({ task_id: id('task'), status: Status, replayed: Type.Boolean() })),
 })
-export type SubmittedBatchBody = Static<typeof SubmittedBatch>
 
 export const TaskErrorSchema = closed({ class: Type.String(), message: Type.String(), stack: NullableText })
 export const NullableError = Type.Union([TaskErrorSchema, Type.Null()])
@@ -173,7 +170,6 @@ export const Task = closed({
   }),
   progress: Type.Union([closed({ percent: Type.Number(), note: NullableText }), Type.Null()]),
 })
-export type TaskBody = Static<typeof Task>
 
 /** An edit of a task that waits: at least one field; what is absent stays. */
 export const EditTask = closed(
@@ -206,9 +202,8 @@ export const CancelledTask = closed({
   cancel_requested: Type.Boolean(),
   cancelled_at: NullableInstant,
 })
-export type CancelledTaskBody = Static<typeof CancelledTask>
 
-export const attemptOutcomes = [
+const attemptOutcomes = [
   'running',
   'succeeded',
   'failed',
@@ -230,7 +225,6 @@ export const Attempt = closed({
   error: NullableError,
   retry_delay_seconds: nullable<number>('number', { description: 'The delay drawn before the next attempt.' }),
 })
-export type AttemptBody = Static<typeof Attempt>
 
 export const TaskEvent = closed({
   at: Instant,
@@ -241,7 +235,6 @@ export const TaskEvent = closed({
   actor: Type.String(),
   reason: NullableText,
 })
-export type TaskEventBody = Static<typeof TaskEvent>
 
 export const AttemptList = list(Attempt)
 export const TaskEventList = list(TaskEvent)

@@ -17,7 +17,7 @@ import {
 import { logLevels } from './task-logs.js'
 
 /** Queues and task types that one session may name, and slots that one process may have. */
-export const workerLimits = {
+const workerLimits = {
   queues: 1_000,
   taskTypes: 10_000,
   slots: 10_000,
@@ -27,7 +27,7 @@ export const workerLimits = {
 } as const
 
 /** Bounds of a heartbeat interval wished by a worker, in seconds. The lease is three times it. */
-export const heartbeatBounds = { min: 0.5, max: 90 } as const
+const heartbeatBounds = { min: 0.5, max: 90 } as const
 
 export const RegisterWorker = closed(
   {
@@ -69,7 +69,6 @@ export const WorkerSessionSchema = closed({
   heartbeat_seconds: Type.Number(),
   lease_seconds: Type.Number({ description: 'Without a heartbeat for this long the session is dead.' }),
 })
-export type WorkerSessionBody = Static<typeof WorkerSessionSchema>
 
 const Received = Type.Integer({
   minimum: 0,
@@ -89,7 +88,6 @@ export const Poll = closed({
   wait_seconds: Type.Optional(WaitSeconds),
   received: Type.Optional(Received),
 })
-export type PollBody = Static<typeof Poll>
 
 export const Grant = closed({
   grant: Count,
@@ -131,10 +129,8 @@ export const Grant = closed({
   workflow_id: Type.Optional(Type.String({ description: 'The workflow that it is a task of; absent: of none.' })),
   node_name: Type.Optional(Type.String({ description: 'Its name in that workflow.' })),
 })
-export type GrantBody = Static<typeof Grant>
 
 export const PollAnswer = closed({ tasks: Type.Array(Grant) })
-export type PollAnswerBody = Static<typeof PollAnswer>
 
 const report = { task_id: id('task'), lease: LeaseText }
 const delaySeconds = { minimum: 0, maximum: seconds(limits.delayMaxMs) }
@@ -168,7 +164,6 @@ export type ReportBody = Static<typeof Report>
 const Reports = Type.Array(Report, { maxItems: workerLimits.reports })
 
 export const ReportRequest = closed({ reports: Reports })
-export type ReportRequestBody = Static<typeof ReportRequest>
 
 export const ReportResult = closed({
   task_id: id('task'),
@@ -178,7 +173,6 @@ export const ReportResult = closed({
 })
 
 export const ReportAnswer = closed({ results: Type.Array(ReportResult) })
-export type ReportAnswerBody = Static<typeof ReportAnswer>
 
 export const Exchange = closed({
   reports: Type.Optional(Reports),
@@ -186,10 +180,8 @@ export const Exchange = closed({
   wait_seconds: Type.Optional(WaitSeconds),
   received: Type.Optional(Received),
 })
-export type ExchangeBody = Static<typeof Exchange>
 
 export const ExchangeAnswer = closed({ results: Type.Array(ReportResult), tasks: Type.Array(Grant) })
-export type ExchangeAnswerBody = Static<typeof ExchangeAnswer>
 
 export const Heartbeat = closed({
   received: Type.Optional(Received),
@@ -248,7 +240,6 @@ export const HeartbeatAnswer = closed({
   lost: Type.Array(LeaseText, { description: 'These attempts were taken back: abort them, report nothing.' }),
   drain: Type.Boolean({ description: 'Finish what runs, take nothing new.' }),
 })
-export type HeartbeatAnswerBody = Static<typeof HeartbeatAnswer>
 
 export const DependencyResults = closed(
   {
@@ -264,13 +255,11 @@ export const DependencyResults = closed(
     examples: [{ task_id: 'task-01m8m8g63ye0v964cp0nfyyggj', lease: '1-00000000000000a1', names: ['create-account'] }],
   },
 )
-export type DependencyResultsBody = Static<typeof DependencyResults>
 
 export const DependencyResultsAnswer = closed({
   results: Type.Unsafe<Record<string, unknown>>({ type: 'object', description: 'By name; null: it has none.' }),
   omitted: Type.Array(name(), { description: 'Too much for one answer: ask for these again. Never all of them.' }),
 })
-export type DependencyResultsAnswerBody = Static<typeof DependencyResultsAnswer>
 
 export const WorkerParams = closed({
   worker_id: id('worker', { description: 'The session, as registration gave it.' }),

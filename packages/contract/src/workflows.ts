@@ -30,11 +30,11 @@ const { task_type, idempotency_key: _key, ...taskFields } = SubmitTask.propertie
 
 const NodeName = name({ description: 'Its name in the workflow, unique there.', examples: ['create-account'] })
 
-export const TriggerRuleEnum = Type.Enum([...triggerRules], {
+const TriggerRuleEnum = Type.Enum([...triggerRules], {
   description: `How the tasks that it depends on must have ended; judged as soon as that is certain. Default ${triggerRules.map((rule) => `${rule}: ${triggerRuleDocs[rule].runs}`).join('; ')}.`,
 })
 
-export const FailurePolicyEnum = Type.Enum([...failurePolicies], {
+const FailurePolicyEnum = Type.Enum([...failurePolicies], {
   description: `Default ${failurePolicies.map((policy) => `${policy}: ${failurePolicyDocs[policy]}`).join('; ')}.`,
 })
 
@@ -122,7 +122,6 @@ export const SubmittedWorkflow = closed({
   tasks: nodeStatuses,
   task_ids: nodeIds,
 })
-export type SubmittedWorkflowBody = Static<typeof SubmittedWorkflow>
 
 const summaryFields = {
   workflow_id: id('wf'),
@@ -144,7 +143,6 @@ const summaryFields = {
 
 /** What a list tells of a workflow: all but its graph. */
 export const WorkflowSummary = closed(summaryFields)
-export type WorkflowSummaryBody = Static<typeof WorkflowSummary>
 export const WorkflowList = list(WorkflowSummary)
 
 export const WorkflowNode = closed({
@@ -167,7 +165,6 @@ export const WorkflowNode = closed({
     description: 'The node whose task added it while it ran; null: it was submitted with the workflow.',
   }),
 })
-export type WorkflowNodeBody = Static<typeof WorkflowNode>
 
 export const Workflow = closed({
   ...summaryFields,
@@ -183,7 +180,6 @@ export const Workflow = closed({
     { description: 'The chain of tasks that its time went by: each waited for the one before it.' },
   ),
 })
-export type WorkflowBody = Static<typeof Workflow>
 
 /** What a running task adds behind itself. */
 export const AddWorkflowTasks = closed(
@@ -210,7 +206,6 @@ export const AddWorkflowTasks = closed(
 export type AddWorkflowTasksBody = Static<typeof AddWorkflowTasks>
 
 export const AddedWorkflowTasks = closed({ workflow_id: id('wf'), tasks: nodeStatuses, task_ids: nodeIds })
-export type AddedWorkflowTasksBody = Static<typeof AddedWorkflowTasks>
 
 export const WorkflowListQuery = closed({
   status: Type.Optional(WorkflowStatusEnum),

@@ -1,5 +1,5 @@
 /** What every secret begins with, so that people and scanners of repositories know one when they see it. */
-export const secretPrefix = 'duly_'
+const secretPrefix = 'duly_'
 
 /** Random bytes of a secret: nobody finds one by trying. */
 export const secretBytes = 32

@@ -2,7 +2,7 @@ import { maxTimestampMs } from './ids.js'
 import { type Uuid, uuidOfWords } from './uuid.js'
 
 /** The partitions that 12 bits can number. */
-export const maxPartitions = 4_096
+const maxPartitions = 4_096
 
 /** Random bytes are drawn in pools: one call of the source for 512 ids. */
 const poolBytes = 4_096

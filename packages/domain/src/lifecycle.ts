@@ -225,7 +225,7 @@ export function allowedFrom(name: TransitionName): readonly TaskStatus[] {
 }
 
 /** The statuses that the transition may end in, CANCELLED included where a marked task ends so. */
-export function allowedTo(name: TransitionName): readonly TaskStatus[] {
+function allowedTo(name: TransitionName): readonly TaskStatus[] {
   const { to, endsCancelledWhenMarked }: Transition = transitions[name]
   return endsCancelledWhenMarked ? [...to, 'CANCELLED'] : to
 }

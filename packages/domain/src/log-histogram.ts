@@ -1,5 +1,5 @@
 /** Buckets of one histogram. The last one takes everything from 41 days on. */
-export const histogramBuckets = 128
+const histogramBuckets = 128
 const bucketsPerDoubling = 4
 
 /**

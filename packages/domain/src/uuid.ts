@@ -27,12 +27,12 @@ export function readHex(text: string, at: number, digits: number): number {
 }
 
 /** The two lower-case hex digits of the lowest byte of an integer. */
-export function hexOfByte(byte: number): string {
+function hexOfByte(byte: number): string {
   return hexPair[byte & 255] ?? ''
 }
 
 /** Eight lower-case hex digits of a 32-bit word. */
-export function hexOfWord(word: number): string {
+function hexOfWord(word: number): string {
   return hexOfByte(word >>> 24) + hexOfByte(word >>> 16) + hexOfByte(word >>> 8) + hexOfByte(word)
 }
 

@@ -5,7 +5,7 @@ import type { Random } from './random.js'
 /** How often each plan is drawn. */
 export type Mix = Readonly<Partial<Record<PlanName, number>>>
 
-export const defaultMix = {
+const defaultMix = {
   succeed: 50,
   work: 12,
   flaky: 15,

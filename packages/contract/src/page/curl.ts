@@ -6,7 +6,7 @@ import type { ApiRoute } from '../routes.js'
 export const exampleServer = 'http://127.0.0.1:7070'
 
 /** The body that examples of a route send; undefined: it takes none. */
-export function exampleBody(route: ApiRoute): unknown {
+function exampleBody(route: ApiRoute): unknown {
   return route.body === undefined ? undefined : exampleOf(route.body, 'required')
 }
 

@@ -6,7 +6,7 @@ import { readDayOfMonth, readWeekday } from './parse-days.js'
 import { FieldFault, type FieldForm, fieldForms, readItem, shown, valuesOf } from './parse-field.js'
 
 /** Nicknames and what they stand for. */
-export const cronNicknames: Readonly<Record<string, string>> = {
+const cronNicknames: Readonly<Record<string, string>> = {
   '@hourly': '0 * * * *',
   '@daily': '0 0 * * *',
   '@midnight': '0 0 * * *',

@@ -55,7 +55,7 @@ export async function taskFromFlags(
  * Reads a JSON argument that must be an object.
  * @param option its name in messages, e.g. `--metadata`
  */
-export async function readObject(option: string, argument: string, terminal: Terminal): Promise<RawJson> {
+async function readObject(option: string, argument: string, terminal: Terminal): Promise<RawJson> {
   const raw = await readJson(option, argument, terminal)
   if (isObject(raw.value as Json)) return raw
   throw new CliError('usage', `${option} must be an object`, `E.g. ${option} '{"correlation_id":"order-7"}'.`)

@@ -10,7 +10,7 @@ export interface Registered {
 }
 
 /** Where an attempt stands in this process. */
-export const ATTEMPT_STATES = [
+const ATTEMPT_STATES = [
   /** Granted; its handler has not started. */
   'held',
   /** Its handler runs. */

@@ -17,7 +17,7 @@ function toTaskError(error: ReportBody['error']): TaskError {
 }
 
 /** Maps one report. `result` is the text that the worker wrote; null when it reported none. */
-export function toReport(report: ReportBody, result: string | undefined): Report {
+function toReport(report: ReportBody, result: string | undefined): Report {
   const base = { id: decodeId('task', report.task_id), lease: report.lease }
   switch (report.outcome) {
     case 'succeeded':

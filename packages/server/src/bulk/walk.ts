@@ -1,5 +1,5 @@
 import { isUuid, type Uuid, walksOf } from '@duly/domain'
-import type { BulkOrder, BulkSample, DeadLetterFilters, TaskFilters } from '../model.js'
+import type { BulkOrder, BulkSample, DeadLetterFilters } from '../model.js'
 import type { DeadLetterStore } from '../store/dead-letter-store.js'
 import type { ListStore } from '../store/list-store.js'
 
@@ -39,14 +39,13 @@ export interface WalkRequest {
  */
 export function stretchOf(stores: WalkStores, order: BulkOrder, request: WalkRequest): Promise<Stretch> {
   return order.source === 'tasks'
-    ? taskStretch(stores.lists, order.action, order.filters, request)
+    ? taskStretch(stores.lists, order, request)
     : letterStretch(stores.letters, order.filters, request)
 }
 
 async function taskStretch(
   lists: WalkStores['lists'],
-  action: BulkOrder['action'],
-  filters: TaskFilters,
+  { action, filters }: Extract<BulkOrder, { readonly source: 'tasks' }>,
   { place, limit, cutoff }: WalkRequest,
 ): Promise<Stretch> {
   const walks = walksOf(action, filters.status)

@@ -31,7 +31,7 @@ export interface FirerOptions {
 }
 
 /** A definition that cannot be evaluated is looked at again after this: a node with newer time zone data may know better. */
-export const errorRetryMs = 300_000
+const errorRetryMs = 300_000
 const maxTries = 4
 /** Earlier tasks that one transaction cancels (I10), of all its definitions. */
 const overlapBatch = 1_000

@@ -1,4 +1,4 @@
-import { limits } from '@duly/domain'
+import { defaultMaxCrashes, limits } from '@duly/domain'
 
 /** How a setting is read and checked. */
 export type SettingKind =
@@ -80,7 +80,7 @@ export const settings = {
   maxCrashes: {
     env: 'DULY_MAX_CRASHES',
     kind: { type: 'integer', min: 1, max: 100 },
-    default: '3',
+    default: String(defaultMaxCrashes),
     doc: 'A task with this many lost workers behind it is DEAD.',
   },
   hotConnections: {

@@ -32,10 +32,10 @@ import { WorkflowStore } from '../store/workflow-store.js'
 import { ZoneStore } from '../store/zone-store.js'
 
 /** Slots of `counters` that one node writes: each of its writers has one of its own, so that they never wait for another. */
-export const slotsPerNode = 16
+const slotsPerNode = 16
 
 /** Which writer uses which slot of the node. */
-export const writerSlots = {
+const writerSlots = {
   groups: [0],
   batches: [2, 3],
   claims: 4,

@@ -11,7 +11,7 @@ export const countLetters = (rows: string, sign: '' | '-', slot: string): string
     do update set letters = dead_letter_counts.letters + excluded.letters`
 
 /** What a list of dead letters walks along, the latest first: the index whose every entry fits one filter, or two. */
-export const letterWalks = ['all', 'queue', 'tenant', 'group', 'tenant_group'] as const
+const letterWalks = ['all', 'queue', 'tenant', 'group', 'tenant_group'] as const
 export type LetterWalk = (typeof letterWalks)[number]
 
 /**

@@ -8,7 +8,7 @@ export const countBound = 10_000
 /** Tenants of a priority, and workers that may run a task, that are looked at. */
 export const lookBound = 1_000
 /** Names that are shown of a list, and tasks that something waits for. */
-export const shownBound = 20
+const shownBound = 20
 const nearBound = 5
 /** Minutes, besides the one under way, whose starts are counted. */
 const rateMinutes = 5

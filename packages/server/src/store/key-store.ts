@@ -43,7 +43,7 @@ const columns = `
   ${ms('k.last_used_at', 'lastUsedAtMs')}, ${ms('k.revoked_at', 'revokedAtMs')}`
 
 /** Keys by the hashes of their secrets: what every request rests on, so many at once as were asked for. */
-export const findKeys: Statement = {
+const findKeys: Statement = {
   name: 'find_keys',
   text: `
 select k.id, k.secret_hash as hash, k.scopes, k.tenant, ${ms('k.expires_at', 'expiresAtMs')},

@@ -33,7 +33,7 @@ returning id`,
 }
 
 /** What a node is beside its task, in the order of the parameters behind those of the task. */
-export const nodeColumns = [
+const nodeColumns = [
   ['start_at', 'timestamptz'],
   ['workflow_id', 'uuid'],
   ['node_name', 'text'],

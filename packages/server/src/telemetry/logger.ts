@@ -54,6 +54,6 @@ function serializeError(error: unknown, depth = 0): Record<string, unknown> {
 }
 
 /** Hides user and password of connection urls in a text. */
-export function withoutCredentials(text: string): string {
+function withoutCredentials(text: string): string {
   return text.replaceAll(/([a-z][a-z0-9+.-]*:\/\/)[^/\s@]+@/gi, '$1[hidden]@')
 }

@@ -1,40 +1,12 @@
-import { encodeId, firstUuidAt } from '@duly/domain'
-import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { contractErrors, errorsOf, type TestApi, testApi } from '../test-support/test-api.js'
-import { fixedAtMs } from '../test-support/told.js'
+import { describe, expect, it } from 'vitest'
+import { contractErrors, errorsOf } from '../test-support/test-api.js'
+import { onboarding, task, WorkflowCalls } from '../test-support/workflow-calls.js'
 
-const WORKFLOWS = '/api/v1/workflows'
-let api: TestApi
-
-beforeEach(() => {
-  api = testApi()
-})
-afterAll(() => api.app.close())
-
-const onboarding = {
-  workflow_name: 'user-onboarding',
-  tasks: [
-    { task_id: 'create-account', task_type: 'create_account', payload: { user: 'a@example.com' }, dependencies: [] },
-    { task_id: 'send-welcome-email', task_type: 'send_email', dependencies: ['create-account'] },
-    { task_id: 'setup-defaults', task_type: 'setup_user_defaults', dependencies: ['create-account'] },
-    { task_id: 'notify-sales', task_type: 'notify_slack', dependencies: ['send-welcome-email', 'setup-defaults'] },
-  ],
-}
-const submit = (body: object, headers?: Record<string, string>) => api.post(WORKFLOWS, JSON.stringify(body), headers)
-const withTasks = (...tasks: object[]) => submit({ workflow_name: 'w', tasks })
-const task = (task_id: string, more: object = {}) => ({ task_id, task_type: 't', ...more })
-const call = (method: string, path: string, payload?: object) =>
-  api.call({
-    method,
-    url: `${WORKFLOWS}${path}`,
-    ...(payload === undefined
-      ? {}
-      : { payload: JSON.stringify(payload), headers: { 'content-type': 'application/json' } }),
-  })
+const api = new WorkflowCalls()
 
 describe('POST /workflows', () => {
   it('takes the documented example and tells where each task stands', async () => {
-    const answer = await submit(onboarding)
+    const answer = await api.submit(onboarding)
     expect(answer.status).toBe(202)
     expect(contractErrors('submitWorkflow', 202, answer.json)).toEqual([])
     expect(answer.json).toMatchObject({
@@ -53,7 +25,7 @@ describe('POST /workflows', () => {
   })
 
   it('passes the graph on by places, with the defaults of workflows and of tasks', async () => {
-    await submit(onboarding, { traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01` })
+    await api.submit(onboarding, { traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01` })
     const [workflow] = api.services.graphs.submitted
     expect(workflow).toMatchObject({
       ...{ tenant: 'default', boundTo: null, name: 'user-onboarding', scheduledAtMs: null, metadata: null },
@@ -78,7 +50,7 @@ describe('POST /workflows', () => {
       "retry_jitter":"none","retry_delay_seconds":1,"retry_max_delay_seconds":2,"timeout_seconds":3,"result_ttl_seconds":4,"concurrency_key":"k",
       "tags":["x"],"expires_at":"2027-01-02T00:00:00Z","delay_seconds":5,"metadata":{"tenant_id":"acme","m":2.0}},
       {"task_id":"b","task_type":"t","dependencies":["a"],"trigger_rule":"one_failed"}]}`
-    expect((await api.post(WORKFLOWS, text)).status).toBe(202)
+    expect((await api.submitText(text)).status).toBe(202)
     const [workflow] = api.services.graphs.submitted
     expect(workflow).toMatchObject({
       ...{ tenant: 'acme', failurePolicy: 'fail_fast', scheduledAtMs: Date.UTC(2027, 0) },
@@ -102,7 +74,7 @@ describe('POST /workflows', () => {
   })
 
   it('keeps names that an object would reorder or swallow', async () => {
-    const answer = await withTasks(task('b'), task('2'), task('__proto__'), task('1'))
+    const answer = await api.withTasks(task('b'), task('2'), task('__proto__'), task('1'))
     expect(answer.text).toMatch(/"tasks":\{"b":"PENDING","2":"PENDING","__proto__":"PENDING","1":"PENDING"\}/)
   })
 
@@ -133,14 +105,14 @@ describe('POST /workflows', () => {
       ],
     ],
   ])('refuses %j', async (tasks, errors) => {
-    const answer = await withTasks(...tasks)
+    const answer = await api.withTasks(...tasks)
     expect(answer.status).toBe(400)
     expect(errorsOf(answer)).toEqual(errors)
     expect(api.services.graphs.submitted).toEqual([])
   })
 
   it('tells errors of fields and of the graph at once', async () => {
-    const answer = await submit({ workflow_name: 'a b', tasks: [task('a', { dependencies: ['x'], max_retries: 1 })] })
+    const answer = await api.submit({ workflow_name: 'a b', tasks: [task('a', { dependencies: ['x'], max_retries: 1 })] })
     expect(errorsOf(answer)).toEqual([
       'workflow_name: must be a name: 1 to 128 of A-Z a-z 0-9 . _ - : /',
       'tasks[0].dependencies[0]: no task of this workflow is called "x"',
@@ -148,7 +120,7 @@ describe('POST /workflows', () => {
   })
 
   it('refuses a payload that is too large, naming its task', async () => {
-    const answer = await withTasks(task('a'), task('b', { payload: 'x'.repeat(1_100_000) }))
+    const answer = await api.withTasks(task('a'), task('b', { payload: 'x'.repeat(1_100_000) }))
     expect(answer).toMatchObject({ status: 413, json: { code: 'too_large' } })
     expect(errorsOf(answer)[0]).toMatch(/^tasks\[1\]\.payload: has \d+ bytes/)
   })
@@ -159,13 +131,13 @@ describe('POST /workflows', () => {
     const others = Array.from({ length: 9_900 }, (_, place) =>
       task(`n${place}`, { dependencies: names.slice(0, place < 1_000 ? 100 : 0) }),
     )
-    expect((await withTasks(...roots, ...others)).status).toBe(202)
-    expect((await withTasks(...roots, ...others, task('one-more'))).status).toBe(400)
+    expect((await api.withTasks(...roots, ...others)).status).toBe(202)
+    expect((await api.withTasks(...roots, ...others, task('one-more'))).status).toBe(400)
   })
 })
 
 describe('the key of a workflow', () => {
-  const keyed = (more: object = {}) => submit({ ...onboarding, idempotency_key: 'k', ...more })
+  const keyed = (more: object = {}) => api.submit({ ...onboarding, idempotency_key: 'k', ...more })
   const hashes = () => api.services.graphs.submitted.map(({ requestHash }) => requestHash?.toString('hex'))
 
   it('answers 200 with a header to a replay', async () => {
@@ -177,16 +149,16 @@ describe('the key of a workflow', () => {
   })
 
   it('is the same as a header, which must not differ', async () => {
-    await submit(onboarding, { 'idempotency-key': 'k' })
+    await api.submit(onboarding, { 'idempotency-key': 'k' })
     expect(api.services.graphs.submitted[0]).toMatchObject({ idempotencyKey: 'k' })
-    const answer = await submit({ ...onboarding, idempotency_key: 'k' }, { 'idempotency-key': 'other' })
+    const answer = await api.submit({ ...onboarding, idempotency_key: 'k' }, { 'idempotency-key': 'other' })
     expect(errorsOf(answer)).toEqual(['Idempotency-Key: differs from the field idempotency_key'])
   })
 
   it('has a hash of the whole request, whatever its white space and the order of its keys', async () => {
     await keyed()
     const { workflow_name, tasks } = onboarding
-    await api.post(WORKFLOWS, JSON.stringify({ tasks, idempotency_key: 'k', workflow_name }, null, 2))
+    await api.submitText(JSON.stringify({ tasks, idempotency_key: 'k', workflow_name }, null, 2))
     await keyed({ workflow_name: 'other' })
     await keyed({ failure_policy: 'fail_fast' })
     await keyed({ scheduled_at: '2027-01-01T00:00:00Z' })
@@ -204,153 +176,7 @@ describe('the key of a workflow', () => {
       { workflow_name: 'w', tasks: [task('a', { payload: [1] }), task('b')] },
       { workflow_name: 'w', tasks: [task('a'), task('b', { payload: [1] })] },
     ]
-    for (const body of bodies) await submit({ ...body, idempotency_key: 'k' })
+    for (const body of bodies) await api.submit({ ...body, idempotency_key: 'k' })
     expect(new Set(hashes()).size).toBe(bodies.length)
-  })
-})
-
-describe('one workflow', () => {
-  const submitted = async () => String((await submit(onboarding)).json.workflow_id)
-  const uuid = () => [...api.services.graphs.byId.keys()][0] ?? ''
-
-  it('is read with its graph', async () => {
-    const id = await submitted()
-    api.services.graphs.set(uuid(), {
-      ...{ status: 'FAILED', completedAtMs: fixedAtMs + 1_500, open: 0, failed: 1 },
-      criticalPath: { nodes: ['create-account'], durationMs: 1_499.6 },
-    })
-    const answer = await call('GET', `/${id}`)
-    expect(contractErrors('getWorkflow', 200, answer.json)).toEqual([])
-    expect(answer.json).toMatchObject({
-      ...{ workflow_id: id, workflow_name: 'user-onboarding', status: 'FAILED', duration_ms: 1_500, failed: 1 },
-      critical_path: { nodes: ['create-account'], duration_ms: 1_500 },
-    })
-    expect((answer.json.graph as object[])[3]).toMatchObject({
-      ...{ node_name: 'notify-sales', task_id: expect.stringMatching(/^task-/), status: 'BLOCKED', added_by: null },
-      dependencies: ['send-welcome-email', 'setup-defaults'],
-    })
-  })
-
-  it('is waited for', async () => {
-    const id = await submitted()
-    let waits = 0
-    api.services.told.onWait = () => {
-      waits++
-      api.services.graphs.set(uuid(), { status: 'SUCCEEDED', open: 0 })
-    }
-    const answer = await call('GET', `/${id}?wait_seconds=0.01`)
-    expect([waits, answer.json.status]).toEqual([1, 'SUCCEEDED'])
-    expect((await call('GET', `/${id}?wait_seconds=61`)).status).toBe(400)
-  })
-
-  it('is cancelled: 202 while something runs, 200 when nothing is open', async () => {
-    const id = await submitted()
-    const running = await call('POST', `/${id}/cancel`)
-    expect([running.status, running.json.cancel_requested]).toEqual([202, true])
-    expect(contractErrors('cancelWorkflow', 202, running.json)).toEqual([])
-    api.services.graphs.set(uuid(), { open: 0 })
-    const done = await call('POST', `/${id}/cancel`)
-    expect([done.status, done.json.status]).toEqual([200, 'CANCELLED'])
-    expect(contractErrors('cancelWorkflow', 200, done.json)).toEqual([])
-  })
-
-  it('is retried when it has failed', async () => {
-    const id = await submitted()
-    expect(await call('POST', `/${id}/retry`)).toMatchObject({ status: 409, json: { code: 'wrong_state' } })
-    api.services.graphs.set(uuid(), { status: 'FAILED' })
-    const answer = await call('POST', `/${id}/retry`)
-    expect([answer.status, answer.json.status]).toEqual([200, 'RUNNING'])
-    expect(contractErrors('retryWorkflow', 200, answer.json)).toEqual([])
-  })
-
-  it.each(['', '/cancel', '/retry'])('does not exist under an id that nothing has, or that is none%s', async (path) => {
-    const method = path === '' ? 'GET' : 'POST'
-    const unknown = encodeId('wf', firstUuidAt(fixedAtMs))
-    expect((await call(method, `/${unknown}${path}`)).status).toBe(404)
-    const wrong = await call(method, `/task-${'0'.repeat(26)}${path}`)
-    expect([wrong.status, wrong.json.code]).toEqual([400, 'invalid_id'])
-    expect(errorsOf(wrong)[0]).toMatch(/^workflow_id: /)
-  })
-})
-
-describe('the list of workflows', () => {
-  it('passes its filters on, and takes cursors of the same filters only', async () => {
-    await submit(onboarding)
-    const query = 'status=RUNNING&workflow_name=user-onboarding&tenant_id=default&created_after=2026-01-01T00:00:00Z'
-    const answer = await call('GET', `?${query}`)
-    expect(contractErrors('listWorkflows', 200, answer.json)).toEqual([])
-    expect(api.services.graphs.listed).toEqual([
-      {
-        ...{ status: 'RUNNING', name: 'user-onboarding', tenant: 'default', createdBeforeMs: null },
-        createdAfterMs: Date.UTC(2026, 0),
-      },
-    ])
-    const cursor = `cursor=${answer.json.next_cursor}`
-    expect((await call('GET', `?${query}&${cursor}`)).status).toBe(200)
-    expect((await call('GET', `?${cursor}`)).status).toBe(400)
-    expect((await call('GET', '?status=DEAD')).status).toBe(400)
-  })
-})
-
-describe('POST /workflows/{id}/tasks', () => {
-  const adder = encodeId('task', firstUuidAt(fixedAtMs))
-  const add = async (...tasks: object[]) => {
-    const { workflow_id: id } = (await submit(onboarding)).json
-    return call('POST', `/${id}/tasks`, { task_id: adder, lease: '1-00000000000000a1', tasks })
-  }
-
-  it('passes on what is added by names, with a hash for each', async () => {
-    const answer = await add(
-      task('resize-1', { payload: { page: 1 }, metadata: { tenant_id: 'acme' } }),
-      task('merge', { dependencies: ['resize-1', 'create-account'] }),
-    )
-    expect(answer.status).toBe(202)
-    expect(contractErrors('addWorkflowTasks', 202, answer.json)).toEqual([])
-    const [addition] = api.services.graphs.added
-    expect(addition).toMatchObject({
-      ...{ adder: firstUuidAt(fixedAtMs), lease: '1-00000000000000a1' },
-      nodes: [
-        { name: 'resize-1', dependencies: [], namedTenant: 'acme', task: { taskType: 't', payload: '{"page":1}' } },
-        { name: 'merge', dependencies: ['resize-1', 'create-account'], namedTenant: null },
-      ],
-    })
-    expect(new Set(addition?.nodes.map(({ requestHash }) => requestHash.toString('hex'))).size).toBe(2)
-    expect(addition?.nodes[0]?.task).not.toHaveProperty('tenant')
-  })
-
-  it('answers 200 when all of it was there', async () => {
-    const answer = await add(task('create-account'))
-    expect(answer.status).toBe(200)
-    expect(contractErrors('addWorkflowTasks', 200, answer.json)).toEqual([])
-  })
-
-  it('judges the new tasks among each other', async () => {
-    const answer = await add(task('a', { dependencies: ['b'] }), task('b', { dependencies: ['a', 'elsewhere'] }))
-    expect(errorsOf(answer)).toEqual(['tasks[0].dependencies[0]: closes a cycle: a → b → a'])
-    expect(api.services.graphs.added).toEqual([])
-  })
-})
-
-describe('results of dependencies', () => {
-  const adder = encodeId('task', firstUuidAt(fixedAtMs))
-  const open = async () => {
-    const { id } = await api.services.workers.register()
-    return `/api/v1/workers/${encodeId('worker', id)}`
-  }
-
-  it('are fetched as they were written, with the names of those that did not fit', async () => {
-    const worker = await open()
-    const body = { task_id: adder, lease: '1-00000000000000a1', names: ['a', 'b', 'c'] }
-    const answer = await api.post(`${worker}/dependency-results`, JSON.stringify(body))
-    expect(contractErrors('fetchDependencyResults', 200, answer.json)).toEqual([])
-    expect(answer.text).toBe('{"results":{"a":{"n":1.0},"b":null},"omitted":["c"]}')
-  })
-
-  it('takes 1 to 100 names', async () => {
-    const worker = await open()
-    const ask = (names: readonly string[]) =>
-      api.post(`${worker}/dependency-results`, JSON.stringify({ task_id: adder, lease: 'x', names }))
-    expect((await ask([])).status).toBe(400)
-    expect((await ask(Array.from({ length: 101 }, (_, n) => `n${n}`))).status).toBe(400)
   })
 })
