@@ -26,6 +26,9 @@ export interface MintedNode {
   readonly added?: { readonly by: Uuid; readonly requestHash: Buffer }
 }
 
+/** What a node weighs in a statement. */
+export const bytesOfNode = ({ node }: MintedNode): number => node.task.payload.length
+
 /** A workflow with its minted ids, as it is committed. */
 export interface MintedWorkflow {
   readonly id: Uuid

@@ -9,8 +9,9 @@ import {
   type Uuid,
 } from '@duly/domain'
 import type { AddedNodes, AddedWorkflowNode, NewTask, WorkflowAddition } from '../model.js'
+import { statementsOf } from '../store/commits.js'
 import type { FoundNode, WorkflowChangeStore } from '../store/workflow-change-store.js'
-import type { LockedWorkflow, MintedNode } from '../store/workflow-rows.js'
+import { bytesOfNode, type LockedWorkflow, type MintedNode } from '../store/workflow-rows.js'
 import type { PlacedNode, WorkflowStore } from '../store/workflow-store.js'
 import type { NodeEnds, WorkflowTurn } from './node-ends.js'
 
@@ -29,9 +30,6 @@ interface Added {
   readonly placed: readonly PlacedNode[]
   readonly answer: AddedNodes
 }
-
-/** Nodes of one statement. */
-const chunkRows = 500
 
 /** Nodes that a running task hangs behind itself, or behind others that are there. They carry its lease: a lost one adds nothing (I4). */
 export class Additions {
@@ -61,9 +59,7 @@ export class Additions {
     checkRoom(workflow, fresh, addition)
     const nodes = this.#mint(workflow, fresh, { found, addition })
     const placed: PlacedNode[] = []
-    for (let first = 0; first < nodes.length; first += chunkRows) {
-      placed.push(...(await store.insertNodes(client, nodes.slice(first, first + chunkRows), slot)))
-    }
+    for (const some of statementsOf(nodes, bytesOfNode)) placed.push(...(await store.insertNodes(client, some, slot)))
     if (nodes.length > 0) {
       const edges = nodes.reduce((sum, { parents }) => sum + parents.length, 0)
       await changes.grow(client, workflow.id, { nodes: nodes.length, edges })

@@ -5,7 +5,7 @@ import { type Committed, commit, commitEach, statementsOf } from '../store/commi
 import type { Connection, Database } from '../store/database.js'
 import { answerLoser, isSameRequest, losersOf } from '../store/idempotency.js'
 import type { IntakeStore } from '../store/intake-store.js'
-import type { MintedNode, MintedWorkflow, StandingNode } from '../store/workflow-rows.js'
+import { bytesOfNode, type MintedWorkflow, type StandingNode } from '../store/workflow-rows.js'
 import type { PlacedNode, WorkflowStore } from '../store/workflow-store.js'
 
 /** What a commit did: one result a workflow, and where the nodes of those that are new stand. */
@@ -48,7 +48,7 @@ export class WorkflowCommitter {
     const made = await store.insertWorkflows(client, rows)
     const placed: PlacedNode[] = []
     const nodes = rows.filter(({ id }) => made.has(id)).flatMap((row) => row.nodes)
-    for (const some of statementsOf(nodes, bytesOf)) placed.push(...(await store.insertNodes(client, some, slot)))
+    for (const some of statementsOf(nodes, bytesOfNode)) placed.push(...(await store.insertNodes(client, some, slot)))
     const answers = await this.#answerLosers(
       client,
       rows.filter(({ id }) => !made.has(id)),
@@ -91,8 +91,6 @@ export class WorkflowCommitter {
     return { placed: [], results }
   }
 }
-
-const bytesOf = ({ node }: MintedNode): number => node.task.payload.length
 
 function submitted(
   { id, nodes }: MintedWorkflow,
