@@ -1,5 +1,5 @@
 import { backoffs, causeCodes, jitters } from '@duly/domain'
-import Type, { type Static, type TSchema } from 'typebox'
+import Type, { type TSchema } from 'typebox'
 import {
   Count,
   closed,

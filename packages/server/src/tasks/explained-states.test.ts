@@ -1,6 +1,17 @@
 import { encodeId, type Uuid } from '@duly/domain'
 import { describe, expect, test } from 'vitest'
-import { claimLife, error, mark, passDeadline, passDue, say, silence, startLife, watch, words } from '../testing/lives.js'
+import {
+  claimLife,
+  error,
+  mark,
+  passDeadline,
+  passDue,
+  say,
+  silence,
+  startLife,
+  watch,
+  words,
+} from '../testing/lives.js'
 import type { newTask } from '../testing/test-node.js'
 import { Graph } from '../testing/workflows.js'
 import { causeOf, codesOf, openExplainBench, otherCodes } from './testing/explain-bench.js'
@@ -119,7 +130,9 @@ describe('a RUNNING task', () => {
   test('whose worker is silent, or whose time is over, says what comes next', async () => {
     const life = await startLife(node)
     await silence(node, life.worker)
-    expect((await bench.explain(life.id)).summary).toMatch(/its lease is over, and the task is about to be taken back\.$/)
+    expect((await bench.explain(life.id)).summary).toMatch(
+      /its lease is over, and the task is about to be taken back\.$/,
+    )
     const late = await startLife(node)
     await passDeadline(node, late.id)
     expect(codesOf(await bench.explain(late.id))).toEqual(['past_deadline', 'running'])
@@ -191,7 +204,9 @@ describe('a node of a workflow', () => {
     expect(both.summary).toBe('It waits for 2 dependencies: a RUNNING, b RUNNING.')
     expect(both.causes[0]).toMatchObject({ code: 'waits_for_dependencies', blockerCount: 2 })
     await graph.say('a')
-    expect((await bench.explain(id('join'))).causes[0]?.blockers).toEqual([{ id: id('b'), node: 'b', status: 'RUNNING' }])
+    expect((await bench.explain(id('join'))).causes[0]?.blockers).toEqual([
+      { id: id('b'), node: 'b', status: 'RUNNING' },
+    ])
     await graph.say('b', words.fail)
     const failed = await bench.explain(id('join'))
     expect(failed.causes[0]).toMatchObject({

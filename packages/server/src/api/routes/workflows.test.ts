@@ -112,7 +112,10 @@ describe('POST /workflows', () => {
   })
 
   it('tells errors of fields and of the graph at once', async () => {
-    const answer = await api.submit({ workflow_name: 'a b', tasks: [task('a', { dependencies: ['x'], max_retries: 1 })] })
+    const answer = await api.submit({
+      workflow_name: 'a b',
+      tasks: [task('a', { dependencies: ['x'], max_retries: 1 })],
+    })
     expect(errorsOf(answer)).toEqual([
       'workflow_name: must be a name: 1 to 128 of A-Z a-z 0-9 . _ - : /',
       'tasks[0].dependencies[0]: no task of this workflow is called "x"',
