@@ -42,23 +42,60 @@ export interface ApiParts {
   readonly metrics: Metrics
 }
 
+/** Every route of the API. */
+const routes = [
+  registerTasks,
+  registerTaskLists,
+  registerDeadLetters,
+  registerBulk,
+  registerExplain,
+  registerTaskLogs,
+  registerWorkflows,
+  registerCronTasks,
+  registerQueues,
+  registerFleet,
+  registerWorkers,
+  registerKeys,
+  registerStats,
+  registerCluster,
+  registerSystem,
+  registerApiPage,
+]
+
 /** Builds the HTTP server of a node. `listen({ host, port })` gives its url; `close()` drains it. */
 export function buildApi({ services, gate, config = {}, logger, metrics }: ApiParts): FastifyInstance {
   const resolved = resolveApiConfig(config)
   const context: ApiContext = { services, gate, config: resolved, logger, metrics, waits: new WaitRoom(gate) }
+  const app = makeServer(context)
+  registerUnreadBodies(app, context)
+  registerProblems(app, context)
+  registerRequestIds(app)
+  registerRequestHeads(app)
+  registerLifecycle(app, context)
+  registerRoles(app, context)
+  registerAccess(app, context)
+  registerJsonBody(app)
+  registerHttpMetrics(app, context)
+  for (const register of routes) register(app, context)
+  return app
+}
+
+/** The bounds of a connection, and answers to what is no request. */
+function makeServer(context: ApiContext): FastifyInstance {
+  const { config } = context
   const app = Fastify({
     logger: false,
     genReqId: requestIdMaker(),
-    bodyLimit: resolved.singleBodyMaxBytes,
+    bodyLimit: config.singleBodyMaxBytes,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    requestTimeout: resolved.requestTimeoutMs,
+    requestTimeout: config.requestTimeoutMs,
     keepAliveTimeout: 75_000,
     // No limit on silence: a long poll is silent. Slow senders are ended by the two limits on receiving a request.
     connectionTimeout: 0,
     http: {
-      headersTimeout: resolved.headersTimeoutMs,
-      connectionsCheckingInterval: resolved.connectionsCheckMs,
+      headersTimeout: config.headersTimeoutMs,
+      connectionsCheckingInterval: config.connectionsCheckMs,
       // asked for by us, with a better answer
       requireHostHeader: false,
     },
@@ -70,34 +107,6 @@ export function buildApi({ services, gate, config = {}, logger, metrics }: ApiPa
       sendProblem(context, error, request, reply)
     },
   })
-  app.server.maxConnections = resolved.maxConnections
-  registerUnreadBodies(app, context)
-  registerProblems(app, context)
-  registerRequestIds(app)
-  registerRequestHeads(app)
-  registerLifecycle(app, context)
-  registerRoles(app, context)
-  registerAccess(app, context)
-  registerJsonBody(app)
-  registerHttpMetrics(app, context)
-  for (const register of [
-    registerTasks,
-    registerTaskLists,
-    registerDeadLetters,
-    registerBulk,
-    registerExplain,
-    registerTaskLogs,
-    registerWorkflows,
-    registerCronTasks,
-    registerQueues,
-    registerFleet,
-    registerWorkers,
-    registerKeys,
-    registerStats,
-    registerCluster,
-    registerSystem,
-    registerApiPage,
-  ])
-    register(app, context)
+  app.server.maxConnections = config.maxConnections
   return app
 }

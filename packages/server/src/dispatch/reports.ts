@@ -133,21 +133,8 @@ export class Reports {
           random: this.#options.random,
         })
       }
-      case 'snoozed': {
-        const verdict = judgeSnooze(row)
-        if (verdict.kind === 'exhaust') {
-          const error = { class: 'TooManySnoozes', message: `Snoozed ${row.snoozes} times.`, stack: null }
-          return { ...base, status: 'DEAD', result: null, transition: 'exhaust', error, attemptOutcome: 'snoozed' }
-        }
-        return {
-          ...base,
-          ...verdict,
-          status: 'SCHEDULED',
-          delayMs: report.delayMs,
-          transition: 'snooze',
-          attemptOutcome: 'snoozed',
-        }
-      }
+      case 'snoozed':
+        return snoozed(base, row, report.delayMs)
       case 'released':
         return {
           ...base,
@@ -163,6 +150,16 @@ export class Reports {
         throw new Error('successes are not judged')
     }
   }
+}
+
+function snoozed(base: ReturnType<typeof baseOf>, row: Judged, delayMs: number): Finish | Reopen {
+  const verdict = judgeSnooze(row)
+  const attemptOutcome = 'snoozed'
+  if (verdict.kind === 'exhaust') {
+    const error = { class: 'TooManySnoozes', message: `Snoozed ${row.snoozes} times.`, stack: null }
+    return { ...base, status: 'DEAD', result: null, transition: 'exhaust', error, attemptOutcome }
+  }
+  return { ...base, ...verdict, status: 'SCHEDULED', delayMs, transition: 'snooze', attemptOutcome }
 }
 
 /** Reports of one batch may speak for different attempts of one task; only the whole fence tells them apart. */
