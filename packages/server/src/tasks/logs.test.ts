@@ -1,7 +1,7 @@
 import { decodeId, limits } from '@duly/domain'
 import { describe, expect, it } from 'vitest'
 import type { WireGrant } from '../dispatch/testing/http-node.js'
-import { openLogBench, texts } from './testing/log-bench.js'
+import { at, openLogBench, texts } from './testing/log-bench.js'
 
 const bench = await openLogBench()
 const { one, sql, two } = bench

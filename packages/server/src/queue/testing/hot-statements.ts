@@ -34,9 +34,9 @@ async function prepareQueue({ queue }: Stores, session: Uuid): Promise<void> {
 
 async function prepareAttempts({ attempts }: Stores, fence: Fence): Promise<void> {
   const end = {
-    ...{ fence, condition: 'none', transition: 'x', actor: 'x', reason: null, workerName: null, error: null },
-    ...{ failures: 0, crashes: 0, undelivered: 0 },
-  } as const
+    ...{ fence, transition: 'x', actor: 'x', reason: null, workerName: null, error: null },
+    ...{ condition: 'none' as const, failures: 0, crashes: 0, undelivered: 0 },
+  }
   const finish: Finish = { ...end, attemptOutcome: null, status: 'SUCCEEDED', result: null }
   const reopen: Reopen = {
     ...{ ...end, attemptOutcome: 'failed', status: 'PENDING', delayMs: null, snoozes: 0, releases: 0, gate: '' },

@@ -16,7 +16,8 @@ export interface WireLine {
   readonly message: string
 }
 
-const at = '2026-04-03T10:00:00.000Z'
+/** When every line was written. */
+export const at = '2026-04-03T10:00:00.000Z'
 
 /** Two nodes on a store of the calling test file. */
 export async function openLogBench(): Promise<LogBench> {
