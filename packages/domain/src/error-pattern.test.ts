@@ -30,6 +30,8 @@ describe('the pattern of an error', () => {
     ['no “Ada”, ‘Grace’ or «Edsger»', 'no <text>, <text> or <text>'],
     ['/tmp/build_8f3a2c/out-k3j9x2.log in utf8mb4', '/tmp/build_<n>/out-<id>.log in utf<n>mb<n>'],
     ['status code 503 from HTTP/1.1 404', 'status code 503 from HTTP/<n> 404'],
+    ['block 4821936e of 77123a, token XA3-9fKq2mZ8vLp0Qr_tUw', 'block <n> of <n>, token <id>'],
+    ['PostgreSQL-15-primary-node-3 in step2b of wycb5vqu3', 'PostgreSQL-<n>-primary-node-<n> in step<n>b of <id>'],
     ['exited with code 137.', 'exited with code 137.'],
     ['promo code 137, status 12', 'promo code <n>, status <n>'],
     ['Cannot read properties of undefined', 'Cannot read properties of undefined'],

@@ -33,11 +33,11 @@ const varying = new RegExp(
     `(?<code>(?<![\\w-])(?:(?:[Ss]tatus${ofCode}?|[Rr]esponse${ofCode}?|HTTP(?:/(?:\\d(?:\\.\\d)?|<n>))?)[ :=]{1,2}[1-5]\\d\\d|(?:[Ee]xit(?:ed)?(?: with)?(?:${ofCode}| status)|errno|signal)[ :=]{1,2}\\d{1,3})(?![\\w-]|[.,]\\d))`,
     // IPv6, MAC
     `(?<address>(?<![\\w:.])(?:(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}|(?:${hexGroup}:){7}${hexGroup}|(?=[a-fA-F:]*\\d)${hexGroups}::${hexGroups})(?![\\w:]))`,
-    // 30s, 1.5ms, 1h2m3s
-    /(?<duration>(?<![\w.-])(?:\d{1,20}(?:\.\d{1,20})?(?:ns|us|µs|μs|ms|secs?|s|mins?|m|hrs?|h|d)){1,8}(?![\w-]))/
+    // 30s, 1.5ms, 1d2h3m; a number of so many days is a hash
+    /(?<duration>(?<![\w.-])(?:\d{1,4}d|\d{1,20}(?:\.\d{1,20})?(?:ns|us|µs|μs|ms|secs?|s|mins?|m|hrs?|h)){1,8}(?![\w-]))/
       .source,
-    // 1.5, -3, 10.0.0.1, 1,000, 1.5e-7; the letters of a unit (10.5MiB) are left
-    /(?<number>(?:(?<![\w<>.-])[+-])?\d{1,40}(?:[.,]\d{1,40}){0,8}(?:[eE][+-]?\d{1,3})?(?=[a-zA-Z]{0,3}(?![\w-])))/
+    // -3, 1.5, 10.0.0.1, 1,000, 1.5e-7; of 10.5MiB the letters are left, 10e6a7 may be a hash
+    /(?<number>(?:(?<![\w<>.-])[+-])?\d{1,40}(?:(?:[.,]\d{1,40}){1,8}(?:[eE][+-]?\d{1,3})?(?=[a-zA-Z]{0,3}(?![\w-]))|(?:[eE][+-]?\d{1,3})?(?![\w-])))/
       .source,
     /(?<word>[\w-]+)/.source,
   ].join('|'),
@@ -47,8 +47,12 @@ const varying = new RegExp(
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 /** 0x7ffe; a git hash from 6 digits on, if it has both kinds of them. */
 const hex = /^(?:0x[0-9a-f]+|(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{6,})$/i
-/** Digits here and there: `k3j9x2`. */
-const scrambled = /^(?=.{6})[a-z]*\d+[a-z]+\d+[a-z]+[a-z\d]*$|^(?=.{6})\d+[a-z]+\d+[a-z\d]*$/i
+/** Digits here and there: `k3j9x2`, `wycb5vqu3`; not `utf8mb4`. */
+const scrambled = /^(?=.{6})(?:[a-z]*\d+[a-z]+\d+[a-z]|\d+[a-z]+\d)[a-z\d]*$|^(?=.{8})[a-z]+\d+[a-z]+\d+$/i
+/** As long as 128 bits in base 64, with a digit, and so many changes between capitals, small letters and digits. */
+const longIdMinChars = 20
+const longIdChanges = 6
+const change = /[a-z](?=[A-Z\d])|[A-Z](?=[a-z\d])|\d(?=[A-Za-z])/g
 /** From this length on, a part of a word with a digit before a letter is taken for an id (ULIDs, `cus_NffrFeUfNV2Hib`), not for a name. */
 const idMinChars = 16
 
@@ -92,9 +96,16 @@ function placeholder(found: string, groups: Groups): string {
     case 'number':
       return '<n>'
     default:
-      return uuid.test(found) ? '<id>' : found.split('-').map(partPattern).join('-')
+      return uuid.test(found) || isLongId(found) ? '<id>' : found.split('-').map(partPattern).join('-')
   }
 }
+
+/** Base 64 has hyphens and underscores of its own. */
+const isLongId = (word: string): boolean =>
+  word.length >= longIdMinChars &&
+  /\d/.test(word) &&
+  /[A-Z]/.test(word) &&
+  (word.match(change)?.length ?? 0) >= longIdChanges
 
 /** A part of a word between hyphens: `task-01jr…` keeps its prefix. */
 function partPattern(part: string): string {
