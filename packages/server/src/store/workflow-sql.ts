@@ -42,6 +42,7 @@ const nodeColumns = [
   ['parents', 'integer'],
   ['added_by', 'uuid'],
   ['request_hash', 'bytea'],
+  ['submitted_by', 'uuid'],
 ] as const
 
 /**
@@ -55,8 +56,8 @@ with input as materialized (${unnested([...askedColumns, ...nodeColumns])}),
 judged as materialized (
   select i.id, i.partition, i.tenant, i.task_type, i.queue, i.priority, i.expires_at, i.max_retries, i.retry_backoff,
     i.retry_jitter, i.retry_delay_ms, i.retry_max_delay_ms, i.timeout_ms, i.result_ttl_ms, i.idempotency_key,
-    i.concurrency_key, i.tags, i.metadata, i.payload, i.traceparent, i.workflow_id, i.node_name, i.parents, i.scheduled_at,
-    case when i.parents = 0 then greatest(i.scheduled_at, i.start_at,
+    i.concurrency_key, i.tags, i.metadata, i.payload, i.traceparent, i.workflow_id, i.node_name, i.submitted_by, i.parents,
+    i.scheduled_at, case when i.parents = 0 then greatest(i.scheduled_at, i.start_at,
       greatest(i.start_at, now()) + nullif(i.delay_ms, 0) * interval '1 millisecond') end as due
   from input i
 ),
@@ -72,7 +73,7 @@ placed as (
   from judged j
   returning id, status, tenant, queue, priority, due_at
 ),
-stored as (${storeTasks('judged', 'coalesce(i.due, i.scheduled_at)', ['workflow_id', 'node_name'])}
+stored as (${storeTasks('judged', 'coalesce(i.due, i.scheduled_at)', ['workflow_id', 'node_name', 'submitted_by'])}
 ),
 nodes as (
   insert into workflow_nodes (id, workflow_id, position, name, trigger_rule, parents, triggered_at, delay_ms, due_at,
@@ -83,9 +84,9 @@ nodes as (
   from input i
 ),
 edges as (
-  insert into workflow_edges (parent, child) select unnest($31::uuid[]), unnest($32::uuid[])
+  insert into workflow_edges (parent, child) select unnest($32::uuid[]), unnest($33::uuid[])
 ),
-counted as (${countPlaced('$33')})
+counted as (${countPlaced('$34')})
 select p.id, p.status, ${ms('now()', 'createdAtMs')}, ${ms('p.due_at', 'dueAtMs')} from placed p`,
 }
 

@@ -51,6 +51,7 @@ export class WorkflowStore {
       int4Array(nodes.map(({ parents }) => parents.length)),
       uuidArray(nodes.map(({ added }) => added?.by ?? null)),
       byteaArray(nodes.map(({ added }) => added?.requestHash ?? null)),
+      uuidArray(nodes.map(({ node }) => node.task.submittedBy ?? null)),
       uuidArray(nodes.flatMap(({ parents }) => parents)),
       uuidArray(nodes.flatMap(({ id, parents }) => parents.map(() => id))),
       slot,
