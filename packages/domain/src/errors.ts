@@ -146,7 +146,7 @@ export const errorCatalogue = {
     status: 503,
     title: 'Outcome unknown',
     retryable: true,
-    doc: 'The connection broke after COMMIT was sent and the outcome could not be read. Repeat with the same idempotency key.',
+    doc: 'The connection broke after COMMIT was sent and the outcome could not be read. Repeat a submission with the same idempotency key; look before you repeat another change.',
   },
   queue_full: {
     status: 503,

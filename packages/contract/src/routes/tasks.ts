@@ -91,7 +91,7 @@ export const taskRoutes = {
     body: tasks.EditTask,
     bodyLimit: 'single',
     responses: { 200: { description: 'The record as it stands now.', schema: tasks.Task } },
-    problems: ['not_found', 'wrong_state', 'unprocessable'],
+    problems: ['not_found', 'wrong_state', 'unprocessable', 'commit_unknown'],
   },
   cancelTask: {
     ...task,
@@ -104,7 +104,7 @@ export const taskRoutes = {
       200: { description: 'CANCELLED.', schema: tasks.CancelledTask },
       202: { description: 'RUNNING and marked.', schema: tasks.CancelledTask },
     },
-    problems: ['not_found', 'wrong_state'],
+    problems: ['not_found', 'wrong_state', 'commit_unknown'],
   },
   retryTask: {
     ...task,
@@ -114,7 +114,7 @@ export const taskRoutes = {
     scope: 'submit',
     description: 'FAILED, DEAD and CANCELLED tasks become PENDING with their retries restored.',
     responses: { 200: { description: 'The record as it stands now.', schema: tasks.Task } },
-    problems: ['not_found', 'wrong_state'],
+    problems: ['not_found', 'wrong_state', 'commit_unknown'],
   },
   listAttempts: {
     ...task,

@@ -63,7 +63,7 @@ export const workflowRoutes = {
       200: { description: 'No task is open any more.', schema: workflows.WorkflowSummary },
       202: { description: 'Tasks of it run still; they were told.', schema: workflows.WorkflowSummary },
     },
-    problems: ['not_found', 'wrong_state'],
+    problems: ['not_found', 'wrong_state', 'commit_unknown'],
   },
   retryWorkflow: {
     ...one,
@@ -74,7 +74,7 @@ export const workflowRoutes = {
     description:
       'Of a FAILED or CANCELLED one: what failed or was cancelled, and what that blocked, is opened again. What succeeded stays, with its result.',
     responses: { 200: { description: 'The record as it stands now.', schema: workflows.Workflow } },
-    problems: ['not_found', 'wrong_state'],
+    problems: ['not_found', 'wrong_state', 'commit_unknown'],
   },
   addWorkflowTasks: {
     ...one,

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { BulkOrder } from '../model.js'
 import { type BulkStore, BulkTaken, type HeldBulk } from '../store/bulk-store.js'
 import { faultKind } from '../store/faults.js'
-import type { Singles } from './singles.js'
+import { isPassing, type Singles } from './singles.js'
 import { type BulkListener, tellEffects } from './tell.js'
 import { type Found, type Stretch, stretchOf, type WalkStores } from './walk.js'
 
@@ -139,7 +139,7 @@ export class BulkRunner {
 const faultText = 'A fault of the server ended it; the log of the node has it.'
 
 function isAway(error: unknown): boolean {
-  if (error instanceof DulyError) return error.code === 'store_unavailable'
+  if (error instanceof DulyError) return isPassing(error)
   return ['unavailable', 'transient'].includes(faultKind(error))
 }
 

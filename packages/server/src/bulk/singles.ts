@@ -25,7 +25,7 @@ export class Singles {
     try {
       return counted((await this.#change(held, id)) ? 'done' : 'skipped')
     } catch (error) {
-      if (!(error instanceof DulyError) || error.code === 'store_unavailable') throw error
+      if (!(error instanceof DulyError) || isPassing(error)) throw error
       if (error.code === 'wrong_state' || error.code === 'not_found') return counted('skipped')
       return { done: 0, skipped: 0, failed: 1, error: error.message }
     }
@@ -45,6 +45,9 @@ export class Singles {
     return true
   }
 }
+
+/** The store went away; what was sent to it may have been done, and is looked at again. */
+export const isPassing = ({ code }: DulyError): boolean => code === 'store_unavailable' || code === 'commit_unknown'
 
 /** An actor as it stands in the trail, read back. */
 function actorOf(text: string): Actor {

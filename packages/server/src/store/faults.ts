@@ -88,3 +88,21 @@ export function asDulyError(error: unknown): unknown {
     cause: error,
   })
 }
+
+/** A change that was sent may have been made, or not. Whoever is told that nothing was accepted repeats it, and is refused then. */
+export function outcomeUnknown(cause: unknown): DulyError {
+  const detail =
+    'The connection broke while the change was made; whether it was is not known. Look before you repeat it.'
+  return new DulyError('commit_unknown', detail, { retryAfterSeconds: 1, cause })
+}
+
+/** Reads what a change came to that is made; a store that goes away meanwhile takes nothing of it back. */
+export async function readBack<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    if (!(error instanceof DulyError) || error.code !== 'store_unavailable') throw error
+    const detail = 'The change was made, but how things stand after it could not be read. Look before you repeat it.'
+    throw new DulyError('commit_unknown', detail, { retryAfterSeconds: 1, cause: error })
+  }
+}

@@ -15,6 +15,7 @@ import type {
   WaitRequest,
 } from '../model.js'
 import type { EditedTask, EditStore } from '../store/edit-store.js'
+import { readBack } from '../store/faults.js'
 import type { ListStore } from '../store/list-store.js'
 import type { TaskStore } from '../store/task-store.js'
 import { scopedTo } from './scoped.js'
@@ -126,7 +127,7 @@ export class Tasks {
       const edited = await edits.edit(id, tenant, { edit: change.edit, actor: actorName(change.actor) })
       if (!edited) continue
       this.#options.onEdited(edited)
-      return this.get(id, tenant)
+      return readBack(() => this.get(id, tenant))
     }
     throw restless()
   }
@@ -137,14 +138,14 @@ export class Tasks {
     const lane = await store.replay(id, tenant, actorName(actor))
     if (lane) {
       onReady(lane)
-      return this.get(id, tenant)
+      return readBack(() => this.get(id, tenant))
     }
     const standing = await store.standing(id, tenant)
     if (!standing) throw notFound()
     if (standing.isDiscarded) throw discarded()
     const isReplayed = standing.workflowId !== null && (await nodes.replay(id, tenant, actorName(actor)))
     if (!isReplayed) throw wrongState('replay', standing.status)
-    return this.get(id, tenant)
+    return readBack(() => this.get(id, tenant))
   }
 
   async attempts(id: Uuid, tenant: TenantScope): Promise<readonly AttemptRecord[]> {

@@ -4,7 +4,7 @@ import { busy } from '../base/busy.js'
 import type { EndedTask } from '../model.js'
 import type { AttemptStore, Finish, Landed } from '../store/attempt-store.js'
 import type { Connection, Database } from '../store/database.js'
-import { asDulyError, faultKind } from '../store/faults.js'
+import { asDulyError, faultKind, isUnknownOutcome, outcomeUnknown } from '../store/faults.js'
 import type { SettleStore } from '../store/settle-store.js'
 import type { EndedNode, LockedWorkflow, NodeEnding, WaitingEnd } from '../store/workflow-rows.js'
 import { endingOf, type Settled, Settlement } from './settlement.js'
@@ -155,15 +155,20 @@ export class NodeEnds {
   ): Promise<{ readonly result: T; readonly settled: Settled }> {
     const { database, store } = this.#options
     for (let attempt = 1; ; attempt++) {
+      let isWritten = false
       try {
         return await database.transaction(async (client) => {
           const locked = await lock(client)
           const settlement = new Settlement(client, { store, slot, locked })
           const result = await work({ client, locked, settlement, slot })
-          return { result, settled: await settlement.finish() }
+          const settled = await settlement.finish()
+          isWritten = true
+          return { result, settled }
         })
       } catch (error) {
         if (attempt < maxTries && faultKind(error) === 'transient') continue
+        // only the commit is left then: what failed before it was rolled back
+        if (isWritten && isUnknownOutcome(error)) throw outcomeUnknown(error)
         throw asDulyError(error)
       }
     }

@@ -13,6 +13,7 @@ import type {
   WorkflowService,
   WorkflowSummary,
 } from '../model.js'
+import { readBack } from '../store/faults.js'
 import type { WorkflowChangeStore } from '../store/workflow-change-store.js'
 import type { Edge, NodeRow, WorkflowRecordStore } from '../store/workflow-record-store.js'
 import type { LockedWorkflow } from '../store/workflow-rows.js'
@@ -89,7 +90,7 @@ export class Workflows implements WorkflowService {
       return true
     })
     if (!isThere) throw notFound()
-    return this.#summary(id, tenant)
+    return readBack(() => this.#summary(id, tenant))
   }
 
   /** Runs what failed or was cancelled, and what that blocked, again. */
@@ -101,7 +102,7 @@ export class Workflows implements WorkflowService {
     }
     const isThere = await this.#options.reopening.retry(id, tenant, { actor: actorName(actor), judge })
     if (!isThere) throw notFound()
-    return this.get(id, tenant)
+    return readBack(() => this.get(id, tenant))
   }
 
   async addNodes(id: Uuid, tenant: TenantScope, addition: WorkflowAddition): Promise<AddedNodes> {
