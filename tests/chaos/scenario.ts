@@ -13,6 +13,7 @@ import type { Call } from './checker/client-log.js'
 import type { Finding } from './checker/finding.js'
 import { type HandlerRecord, readHandlerLog } from './checker/handler-log.js'
 import { checkInvariants } from './checker/invariants.js'
+import type { WorkflowCall } from './checker/workflow-log.js'
 
 const WORKER_FILE = fileURLToPath(new URL('./worker.mjs', import.meta.url))
 const DRAIN_LIMIT_MS = 60_000
@@ -121,11 +122,12 @@ export class Scenario {
   }
 
   /** Drains, lets the store come to rest, and asks the checker. */
-  async finish(clientLog: readonly Call[]): Promise<readonly Finding[]> {
+  async finish(clientLog: readonly Call[], workflowLog: readonly WorkflowCall[] = []): Promise<readonly Finding[]> {
     await this.untilDrained()
     await this.#untilQuiet()
     const findings = await check({
       clientLog,
+      workflowLog,
       handlerLog: this.handlerLog,
       db: this.databaseUrl,
       processes: this.processes,

@@ -1,5 +1,6 @@
 // The worker of the fault tests: obeys the plan in each payload (tests/chaos/load/plans.ts) and writes what it does to the
-// file DULY_CHAOS_LOG, one line at each start and end of a handler.
+// file DULY_CHAOS_LOG, one line at each start and end of a handler, and one when it has the results of its dependencies.
+import { createHash } from 'node:crypto'
 import { closeSync, openSync, writeSync } from 'node:fs'
 import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -32,14 +33,54 @@ const handlers = {
   doomed: async () => {
     throw new Error('never')
   },
-  poison: async () => {
-    process.kill(process.pid, 'SIGKILL')
-    await delay(60_000)
+  poison: () => die(),
+  crash: async (_, { attempt }) => {
+    if (attempt === 1) await die()
+  },
+  grow: async ({ adds = [], fail_times = 0 }, context) => {
+    await context.addTasks((graph) => {
+      for (const { name, rule, after, payload } of adds)
+        graph.task(name, `chaos.${payload.plan}`, payload, optionsOf(payload.plan, rule, after))
+    })
+    if (context.attempt <= fail_times) throw new Error(`attempt ${context.attempt} of ${fail_times} that fail`)
   },
 }
 
+async function die() {
+  process.kill(process.pid, 'SIGKILL')
+  await delay(60_000)
+}
+
 /**
- * @param {'start' | 'end'} event
+ * What an added task is beside its name and its payload, as `submissionOf` says it of others (tests/chaos/load/submissions.ts).
+ *
+ * @param {import('./load/plans.js').PlanName} plan
+ * @param {import('./load/plans.js').PlannedNode['rule']} triggerRule
+ * @param {readonly string[]} after
+ */
+function optionsOf(plan, triggerRule, after) {
+  const retry = { limit: 3, delay: 100, maxDelay: 500 }
+  return { ...{ queue: 'chaos', retry, timeout: plan === 'overrun' ? 300 : 60_000 }, triggerRule, after }
+}
+
+/** @param {unknown} value */
+const digestOf = (value) => createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16)
+
+/**
+ * Whatever succeeded before must be here, whether it came along or is fetched.
+ *
+ * @param {Payload} payload
+ * @param {Context} context
+ */
+async function takeResults(payload, context) {
+  /** @type {Record<string, string>} */
+  const results = {}
+  for await (const [name, result] of context.dependencies.results()) results[name] = digestOf(result)
+  record('given', payload, context, { results })
+}
+
+/**
+ * @param {'start' | 'given' | 'end'} event
  * @param {Payload} payload
  * @param {Context} context
  * @param {object} [more]
@@ -64,15 +105,18 @@ export default function chaosWorker(duly) {
     worker.handle(
       defineTask(`chaos.${plan}`),
       async (/** @type {Payload} */ payload, /** @type {Context} */ context) => {
-        record('start', payload, context)
+        const { attempt, taskId, signal } = context
+        record('start', payload, context, { statuses: Object.fromEntries(context.dependencies.statuses) })
         try {
+          if (context.workflowId !== null) await takeResults(payload, context)
           await handler(payload, context)
-          record('end', payload, context, { left: 'returned', aborted: context.signal.aborted })
+          const result = { attempt, of: taskId, ...(payload.pad ? { pad: 'x'.repeat(payload.pad) } : {}) }
+          record('end', payload, context, { left: 'returned', aborted: signal.aborted, digest: digestOf(result) })
+          return result
         } catch (error) {
-          record('end', payload, context, { left: 'threw', aborted: context.signal.aborted })
+          record('end', payload, context, { left: 'threw', aborted: signal.aborted })
           throw error
         }
-        return { attempt: context.attempt }
       },
     )
   }

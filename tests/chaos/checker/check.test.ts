@@ -79,9 +79,12 @@ function task(n: number, over: Partial<TaskHistory> = {}): TaskHistory {
     completedAt: 16,
     reason: null,
     result: '{"attempt":1}',
+    error: null,
     attempts: [],
     events: [],
-    archivedRuns: 0,
+    pastRuns: [],
+    workflowId: null,
+    createdAt: 0,
     ...over,
   }
 }
@@ -100,7 +103,7 @@ function keptPromises(): Logs {
     failures: 1,
     attempt: 2,
     run: 2,
-    archivedRuns: 1,
+    pastRuns: [{ status: 'DEAD', reason: null, attempt: 1, archivedAt: 17 }],
   } as const
   return {
     clientLog: [
@@ -168,7 +171,7 @@ const broken: readonly (readonly [number, string, (logs: Logs) => void])[] = [
   ],
   [3, 'a run did not end exactly once', (logs) => change(logs, CANCELLED, { events: [] })],
   [3, 'a run did not end exactly once', (logs) => change(logs, GOOD, { events: [event('fail', 'RUNNING', 'FAILED')] })],
-  [3, 'replays and archived runs differ', (logs) => change(logs, REPLAYED, { archivedRuns: 0 })],
+  [3, 'replays and archived runs differ', (logs) => change(logs, REPLAYED, { pastRuns: [] })],
   [
     3,
     'an end was left again',

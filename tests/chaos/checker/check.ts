@@ -10,9 +10,13 @@ import { checkInvariants } from './invariants.js'
 import { checkLifecycle } from './lifecycle.js'
 import { checkOutput, type ProcessOutput } from './output.js'
 import { checkDrained, checkSubmissions } from './submissions.js'
+import { readWorkflowHistory } from './workflow-history.js'
+import type { WorkflowCall } from './workflow-log.js'
+import { checkWorkflows } from './workflows.js'
 
 export interface Evidence {
   readonly clientLog: readonly Call[]
+  readonly workflowLog?: readonly WorkflowCall[]
   readonly handlerLog: readonly HandlerRecord[]
   /** The URL of the store. */
   readonly db: string
@@ -23,17 +27,25 @@ export interface Evidence {
  * Holds what clients heard, what handlers did and what the store says against each other, after healing and quiet time.
  * Empty when every promise was kept.
  */
-export async function check({ clientLog, handlerLog, db, processes = [] }: Evidence): Promise<Finding[]> {
+export async function check({
+  clientLog,
+  workflowLog = [],
+  handlerLog,
+  db,
+  processes = [],
+}: Evidence): Promise<Finding[]> {
   const client = new pg.Client({ connectionString: db })
   await client.connect()
   try {
     const history = await readHistory(client)
+    const workflows = await readWorkflowHistory(client)
     const stored = await checkInvariants(client)
     return [
       ...checkLogs({ clientLog, handlerLog, history, paused: pausedOf(processes) }),
+      ...checkWorkflows({ workflowLog, clientLog, handlerLog, history, workflows }),
       ...checkFireTimes(await readCronHistory(client)),
       ...stored,
-      ...checkOutput(processes, clientLog),
+      ...checkOutput(processes, [...clientLog, ...workflowLog]),
     ]
   } finally {
     await client.end()

@@ -6,7 +6,8 @@ import type { TaskStatus, Uuid } from '@duly/domain'
  */
 export type CallOutcome = 'ok' | 'fail' | 'unknown'
 
-interface CallBase {
+/** When a call was made, and what came of it. */
+export interface CallBase {
   /** Epoch ms by the machine's clock, which is also the test database's. */
   readonly startedAt: number
   readonly endedAt: number

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { decodeId, decodeLease, type Lease, type Uuid } from '@duly/domain'
+import { decodeId, decodeLease, type Lease, type TaskStatus, type Uuid } from '@duly/domain'
 
 /**
- * One line that a handler wrote, at its start or its end, by one `write` on a file opened with O_APPEND: SIGKILL loses no
+ * One line that a handler wrote, at its start, when it had the results of its dependencies, or at its end, by one `write` on a file opened with O_APPEND: SIGKILL loses no
  * line that was written, and the lines of several processes don't mix.
  */
 export interface HandlerRecord {
-  readonly event: 'start' | 'end'
+  readonly event: 'start' | 'given' | 'end'
   /** Epoch ms by the machine's clock, which is also the test database's. */
   readonly at: number
   readonly pid: number
@@ -17,6 +17,12 @@ export interface HandlerRecord {
   readonly left?: 'returned' | 'threw'
   /** At the end: had its signal been aborted? */
   readonly aborted?: boolean
+  /** At the end of one that returned: the digest of its result. */
+  readonly digest?: string
+  /** At the start: how the dependencies had ended that it was told of. */
+  readonly statuses?: Readonly<Record<string, TaskStatus>>
+  /** When they were given: the digests of the results of those that succeeded. */
+  readonly results?: Readonly<Record<string, string>>
 }
 
 interface Line extends Omit<HandlerRecord, 'id' | 'lease'> {

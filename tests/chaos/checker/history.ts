@@ -23,9 +23,24 @@ export interface TaskHistory {
   /** Why it was cancelled. */
   readonly reason: string | null
   readonly result: string | null
+  /** What the last attempt failed with. */
+  readonly error: string | null
   readonly attempts: readonly AttemptHistory[]
   readonly events: readonly EventHistory[]
-  readonly archivedRuns: number
+  /** Runs that a replay took back, oldest first. */
+  readonly pastRuns: readonly PastRun[]
+  /** The workflow that it is a task of. */
+  readonly workflowId: Uuid | null
+  readonly createdAt: number
+}
+
+/** A run that a replay took back. */
+export interface PastRun {
+  readonly status: TaskStatus
+  readonly reason: string | null
+  /** The number of its last attempt. */
+  readonly attempt: number
+  readonly archivedAt: number
 }
 
 /** An attempt that did not simply succeed. */
@@ -61,7 +76,9 @@ with attempts as (
     order by event_id) as list
   from task_events group by task_id
 ), archived as (
-  select task_id, count(*)::int as count from runs group by task_id
+  select task_id, jsonb_agg(jsonb_build_object('status', status, 'reason', reason, 'attempt', attempt,
+      'archivedAt', extract(epoch from archived_at) * 1000) order by run) as list
+  from runs group by task_id
 )
 select t.id, t.payload::jsonb ->> 'mark' as mark, t.payload::jsonb ->> 'plan' as plan, t.max_retries as "maxRetries",
   t.idempotency_key as "idempotencyKey", t.cron_id as "cronId", u.reason, coalesce(u.status, o.status) as status, o.id is not null as "isOpen",
@@ -70,7 +87,9 @@ select t.id, t.payload::jsonb ->> 'mark' as mark, t.payload::jsonb ->> 'plan' as
   coalesce(u.token, o.token)::text as token,
   (extract(epoch from coalesce(u.started_at, o.started_at)) * 1000)::float8 as "startedAt",
   (extract(epoch from u.completed_at) * 1000)::float8 as "completedAt", u.result,
-  coalesce(a.list, '[]') as attempts, coalesce(e.list, '[]') as events, coalesce(r.count, 0) as "archivedRuns"
+  concat_ws(': ', u.error_class, u.error_message) as error,
+  coalesce(a.list, '[]') as attempts, coalesce(e.list, '[]') as events, coalesce(r.list, '[]') as "pastRuns",
+  t.workflow_id as "workflowId", (extract(epoch from t.created_at) * 1000)::float8 as "createdAt"
 from tasks t
 left join open_tasks o on o.id = t.id
 left join outcomes u on u.id = t.id

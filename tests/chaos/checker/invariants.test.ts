@@ -277,7 +277,8 @@ test('the history tells each task with its past', async () => {
   expect(history[5]).toMatchObject({
     status: 'CANCELLED',
     isOpen: false,
-    archivedRuns: 1,
+    pastRuns: [{ status: 'CANCELLED', reason: null, attempt: 1, archivedAt: expect.any(Number) }],
+    workflowId: null,
     run: 2,
     startedAt: null,
     token: null,

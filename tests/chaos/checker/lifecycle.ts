@@ -56,8 +56,9 @@ function checkEvents(task: TaskHistory): Finding[] {
   const ends = task.events.filter(({ to, transition }) => TERMINAL.has(to) && transition !== 'discard').length
   const endedNow = task.status !== null && TERMINAL.has(task.status) && task.status !== 'SUCCEEDED' ? 1 : 0
   const replays = task.events.filter(({ transition }) => transition === 'replay').length
-  if (replays !== task.archivedRuns) {
-    findings.push(finding('replays and archived runs differ', task.id, `${replays} replays, ${task.archivedRuns} runs`))
+  const archived = task.pastRuns.length
+  if (replays !== archived) {
+    findings.push(finding('replays and archived runs differ', task.id, `${replays} replays, ${archived} runs`))
   }
   if (ends !== replays + endedNow) {
     findings.push(

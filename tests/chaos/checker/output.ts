@@ -1,4 +1,4 @@
-import type { Call } from './client-log.js'
+import type { CallBase } from './client-log.js'
 import type { Finding } from './finding.js'
 
 /** A process of the run, and what it printed. */
@@ -9,6 +9,9 @@ export interface ProcessOutput {
   readonly wasPaused: boolean
   readonly output: readonly string[]
 }
+
+/** A call, as far as this looks at it. */
+type Answered = Pick<CallBase, 'status' | 'code'> & { readonly verb: string }
 
 /** Lines that no healthy process prints, whatever was done to its neighbours. */
 const UGLY: readonly (readonly [RegExp, string])[] = [
@@ -22,7 +25,7 @@ const UGLY: readonly (readonly [RegExp, string])[] = [
 ]
 
 /** Point 8: nothing ugly in what processes print, and no raw fault in what clients are answered. */
-export function checkOutput(processes: readonly ProcessOutput[], calls: readonly Call[]): Finding[] {
+export function checkOutput(processes: readonly ProcessOutput[], calls: readonly Answered[]): Finding[] {
   const printed = processes.flatMap(({ name, output }) =>
     UGLY.flatMap(([pattern, rule]) => {
       const line = output.find((each) => pattern.test(each))

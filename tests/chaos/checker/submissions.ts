@@ -13,12 +13,16 @@ interface Submission {
 
 /**
  * Point 1: every accepted task is there, under the id that was answered; no key and no repeated call makes a second one; a
- * refused one left nothing; nothing exists that nobody submitted. What recurring tasks made is judged by their fire times.
+ * refused one left nothing; nothing exists that nobody submitted. What recurring tasks made is judged by their fire times,
+ * what belongs to workflows with these.
  */
 export function checkSubmissions(calls: readonly Call[], history: readonly TaskHistory[]): Finding[] {
   const submissions = collect(calls.filter(isSubmission))
   const stored = groupBy(history, (task) => task.mark ?? '')
-  const unasked = history.filter(({ cronId, mark }) => cronId === null && (mark === null || !submissions.has(mark)))
+  const unasked = history.filter(
+    ({ cronId, workflowId, mark }) =>
+      cronId === null && workflowId === null && (mark === null || !submissions.has(mark)),
+  )
   return [
     ...[...submissions].flatMap(([mark, submission]) => judge(mark, submission, stored.get(mark) ?? [])),
     ...unasked.map(({ id, mark }) => finding('a task that nobody submitted', id, `its mark is ${mark}`)),

@@ -1,5 +1,6 @@
 import { decodeId, encodeId, type TaskStatus, type Uuid } from '@duly/domain'
-import type { Call, CallOutcome, SubmitCall, TaskCall } from '../checker/client-log.js'
+import type { Call, SubmitCall, TaskCall } from '../checker/client-log.js'
+import { exchange, type Reply } from './exchange.js'
 import type { PlannedPayload } from './plans.js'
 
 /** The body of a submission of the load. */
@@ -10,29 +11,13 @@ export interface Submission {
   readonly [field: string]: unknown
 }
 
-interface Reply {
-  readonly outcome: CallOutcome
-  readonly status: number | null
-  readonly code: string | null
-  readonly body: Body
-  readonly retryAfter: string | null
-  readonly startedAt: number
-  readonly endedAt: number
-}
-
 interface Body {
-  readonly code?: string
-  readonly task_id?: string
-  readonly status?: TaskStatus | number
-  readonly completed_at?: string | null
-  readonly cancelled_at?: string | null
-  readonly tasks?: readonly { readonly task_id: string }[]
+  readonly task_id: string
+  readonly status: TaskStatus
+  readonly completed_at: string | null
+  readonly cancelled_at: string | null
+  readonly tasks: readonly { readonly task_id: string }[]
 }
-
-/** A call waits for its answer so long; a server that was frozen or cut off gives none. */
-const PATIENCE_MS = 10_000
-/** Answers that say "nobody knows": the call had its whole effect or none. */
-const UNKNOWN_CODES: ReadonlySet<string | undefined> = new Set(['commit_unknown', 'internal'])
 
 /**
  * A client that keeps a log of what it did and heard. Plain HTTP on purpose: the SDK repeats calls by itself, and the
@@ -82,7 +67,7 @@ export class LoggingClient {
     [method, action]: readonly ['GET' | 'POST', string],
   ): Promise<TaskCall> {
     const { body, retryAfter: _, ...reply } = await this.#send(method, `/tasks/${encodeId('task', id)}${action}`)
-    const observed = reply.outcome === 'ok' && typeof body.status === 'string' ? body.status : null
+    const observed = reply.outcome === 'ok' ? (body.status ?? null) : null
     const call: TaskCall = { ...reply, verb, id, observed, completedAt: body.completed_at ?? body.cancelled_at ?? null }
     this.log.push(call)
     return call
@@ -91,7 +76,7 @@ export class LoggingClient {
   #logSubmission(
     verb: SubmitCall['verb'],
     submissions: readonly Submission[],
-    reply: Reply & { ids: Uuid[] },
+    reply: Reply<Body> & { ids: Uuid[] },
   ): SubmitCall {
     const { body: _, retryAfter: __, ...rest } = reply
     const marks = submissions.map(({ payload }) => payload.mark)
@@ -105,39 +90,10 @@ export class LoggingClient {
     return call
   }
 
-  async #send(method: 'GET' | 'POST', path: string, content?: unknown): Promise<Reply> {
-    const startedAt = Date.now()
-    try {
-      const response = await fetch(`${this.#url()}/api/v1${path}`, {
-        method,
-        signal: AbortSignal.timeout(PATIENCE_MS),
-        ...(content === undefined
-          ? {}
-          : { body: JSON.stringify(content), headers: { 'content-type': 'application/json' } }),
-      })
-      const body: Body = JSON.parse(await response.text())
-      const retryAfter = response.headers.get('retry-after')
-      if (response.status === 503) this.refusals.push({ at: Date.now(), code: body.code ?? null, retryAfter })
-      const outcome = response.ok ? 'ok' : UNKNOWN_CODES.has(body.code) ? 'unknown' : 'fail'
-      return {
-        outcome,
-        status: response.status,
-        code: body.code ?? null,
-        body,
-        retryAfter,
-        startedAt,
-        endedAt: Date.now(),
-      }
-    } catch (error) {
-      const code = networkCode(error)
-      const outcome = code === 'ECONNREFUSED' ? 'fail' : 'unknown'
-      return { outcome, status: null, code, body: {}, retryAfter: null, startedAt, endedAt: Date.now() }
-    }
+  async #send(method: 'GET' | 'POST', path: string, content?: unknown): Promise<Reply<Body>> {
+    const reply = await exchange<Body>(this.#url(), { method, path, content })
+    const { status, code, retryAfter } = reply
+    if (status === 503) this.refusals.push({ at: Date.now(), code, retryAfter })
+    return reply
   }
-}
-
-function networkCode(error: unknown): string {
-  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
-  if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code
-  return cause instanceof Error ? cause.name : String(cause)
 }

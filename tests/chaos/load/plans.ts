@@ -1,4 +1,4 @@
-import type { TaskStatus } from '@duly/domain'
+import type { TaskStatus, TriggerRule } from '@duly/domain'
 
 /** What a task of the load is to do; the test worker's handlers obey it (tests/chaos/worker.mjs). */
 export interface Plan {
@@ -19,6 +19,11 @@ export const plans = {
   permanent: { end: 'FAILED', doc: 'throws a permanent error' },
   doomed: { end: 'DEAD', doc: 'throws on every attempt' },
   poison: { end: 'DEAD', doc: 'kills its own process by SIGKILL' },
+  crash: { end: 'SUCCEEDED', doc: 'kills its own process by SIGKILL on its first attempt, then returns' },
+  grow: {
+    end: 'SUCCEEDED',
+    doc: 'adds `adds` to its workflow on every attempt, throws on its first `fail_times` ones, then returns',
+  },
 } as const satisfies Record<string, Plan>
 
 export type PlanName = keyof typeof plans
@@ -35,4 +40,21 @@ export interface PlannedPayload {
   readonly work_ms?: number
   readonly first_ms?: number
   readonly fail_times?: number
+  /** Characters that make its result so large. */
+  readonly pad?: number
+  readonly adds?: readonly PlannedNode[]
+}
+
+/** A task of a workflow of the load. */
+export interface PlannedNode {
+  readonly name: string
+  readonly rule: TriggerRule
+  /** The names that it depends on; none, of one that is added: the task that adds it. */
+  readonly after: readonly string[]
+  readonly payload: PlannedPayload
+}
+
+/** How often a task may fail and go on, and how long it may take. */
+export function boundsOf(plan: PlanName): { readonly retries: number; readonly timeoutMs: number } {
+  return { retries: plan === 'doomed' || plan === 'overrun' ? 1 : 3, timeoutMs: plan === 'overrun' ? 300 : 60_000 }
 }

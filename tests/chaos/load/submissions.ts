@@ -1,5 +1,5 @@
 import type { Submission } from './client.js'
-import type { PlanName, PlannedPayload } from './plans.js'
+import { boundsOf, type PlanName, type PlannedPayload } from './plans.js'
 import type { Random } from './random.js'
 
 /** How often each plan is drawn. */
@@ -15,7 +15,7 @@ const defaultMix = {
 } as const satisfies Mix
 
 const QUEUE = 'chaos'
-const TENANTS = ['acme', 'bolt', 'crane']
+export const TENANTS = ['acme', 'bolt', 'crane']
 
 /** Draws a submission: its plan, and all that may vary in how it is asked for. */
 export function drawSubmission(
@@ -45,13 +45,14 @@ export function drawSubmission(
 
 /** The plain submission of a plan; `payload` says how long it works, or how often it fails. */
 export function submissionOf(plan: PlanName, mark: string, payload: Partial<PlannedPayload> = {}): Submission {
+  const { retries, timeoutMs } = boundsOf(plan)
   return {
     task_type: `chaos.${plan}`,
     queue: QUEUE,
     payload: { mark, plan, ...payload },
-    max_retries: plan === 'doomed' || plan === 'overrun' ? 1 : 3,
+    max_retries: retries,
     retry_delay_seconds: 0.1,
     retry_max_delay_seconds: 0.5,
-    timeout_seconds: plan === 'overrun' ? 0.3 : 60,
+    timeout_seconds: timeoutMs / 1_000,
   }
 }

@@ -1,0 +1,56 @@
+import type { Call } from './client-log.js'
+import type { Finding } from './finding.js'
+import { groupBy } from './group-by.js'
+import type { HandlerRecord } from './handler-log.js'
+import type { TaskHistory } from './history.js'
+import { cancellationsOf, checkWorkflowEnds } from './workflow-ends.js'
+import type { WorkflowHistory } from './workflow-history.js'
+import { playedOf } from './workflow-lives.js'
+import type { WorkflowCall } from './workflow-log.js'
+import { checkLooks, looksOf } from './workflow-looks.js'
+import { checkResults } from './workflow-results.js'
+import { checkRetries } from './workflow-retries.js'
+import { askedByMark, checkWorkflowSubmissions } from './workflow-submissions.js'
+
+export interface WorkflowEvidence {
+  readonly workflowLog: readonly WorkflowCall[]
+  /** Calls about single tasks. */
+  readonly clientLog: readonly Call[]
+  readonly handlerLog: readonly HandlerRecord[]
+  readonly history: readonly TaskHistory[]
+  readonly workflows: readonly WorkflowHistory[]
+}
+
+/** Points 1 and 6: the workflows that were accepted are there, and ran as their graphs say; see the parts. */
+export function checkWorkflows({
+  workflowLog,
+  clientLog,
+  handlerLog,
+  history,
+  workflows,
+}: WorkflowEvidence): Finding[] {
+  const tasks = new Map(history.map((task) => [task.id, task]))
+  const records = groupBy(handlerLog, ({ id }) => id)
+  const cancellations = cancellationsOf(workflowLog, clientLog)
+  const looks = looksOf(workflowLog)
+  const asked = askedByMark(workflowLog)
+  return [
+    ...checkWorkflowSubmissions(workflowLog, workflows, tasks),
+    ...workflows.flatMap((workflow): Finding[] => {
+      const wanted = asked.get(workflow.mark ?? '')
+      if (workflow.status === 'RUNNING') return [neverEnded(workflow)]
+      const played = wanted ? playedOf(workflow, wanted, tasks) : null
+      if (!played) return []
+      return [
+        ...checkWorkflowEnds(played, cancellations),
+        ...checkRetries(played),
+        ...checkResults(played, records),
+        ...checkLooks(played, looks.get(workflow.id) ?? []),
+      ]
+    }),
+  ]
+}
+
+function neverEnded({ id, mark, nodes }: WorkflowHistory): Finding {
+  return { point: 6, rule: 'a workflow never ended', subject: `${id} (${mark})`, detail: `${nodes.length} nodes` }
+}

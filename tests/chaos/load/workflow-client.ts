@@ -1,0 +1,71 @@
+import { decodeId, encodeId, type FailurePolicy, type TaskStatus, type Uuid, type WorkflowStatus } from '@duly/domain'
+import type { WorkflowCall, WorkflowLook, WorkflowSubmission } from '../checker/workflow-log.js'
+import { exchange, type Reply } from './exchange.js'
+import type { DrawnWorkflow } from './graphs.js'
+
+interface Body {
+  readonly workflow_id: string
+  readonly status: WorkflowStatus
+  readonly completed_at: string | null
+  readonly cancel_requested: boolean
+  readonly failure_policy: FailurePolicy
+  readonly failed: number
+  readonly run: number
+  readonly tasks: Readonly<Record<string, TaskStatus>>
+  readonly task_ids: Readonly<Record<string, string>>
+}
+
+/** A client of workflows that keeps a log of what it did and heard; it repeats nothing by itself. */
+export class WorkflowClient {
+  readonly log: WorkflowCall[] = []
+  readonly #url: () => string
+
+  /** @param url where the api is; asked before each call */
+  constructor(url: () => string) {
+    this.#url = url
+  }
+
+  /** Its id and those of its nodes; null when it was not accepted. */
+  async submit({ asked, body }: DrawnWorkflow): Promise<{ readonly id: Uuid; readonly nodes: readonly Uuid[] } | null> {
+    const { body: answer, retryAfter: _, ...reply } = await this.#send('POST', '/workflows', body)
+    const { workflow_id, task_ids = {} } = answer
+    const id = reply.outcome === 'ok' && workflow_id ? decodeId('wf', workflow_id) : null
+    const call: WorkflowSubmission = { ...reply, verb: 'submit', asked, id }
+    this.log.push(call)
+    return id === null ? null : { id, nodes: Object.values(task_ids).map((each) => decodeId('task', each)) }
+  }
+
+  get(id: Uuid): Promise<WorkflowLook> {
+    return this.#about('get', id, ['GET', ''])
+  }
+
+  cancel(id: Uuid): Promise<WorkflowLook> {
+    return this.#about('cancel', id, ['POST', '/cancel'])
+  }
+
+  retry(id: Uuid): Promise<WorkflowLook> {
+    return this.#about('retry', id, ['POST', '/retry'])
+  }
+
+  async #about(
+    verb: WorkflowLook['verb'],
+    id: Uuid,
+    [method, action]: readonly ['GET' | 'POST', string],
+  ): Promise<WorkflowLook> {
+    const { body, retryAfter: _, ...reply } = await this.#send(method, `/workflows/${encodeId('wf', id)}${action}`)
+    const isOk = reply.outcome === 'ok'
+    const told = { observed: isOk ? (body.status ?? null) : null, completedAt: body.completed_at ?? null }
+    const call: WorkflowLook = { ...reply, ...told, verb, id, isStopping: isOk && isStopping(body) }
+    this.log.push(call)
+    return call
+  }
+
+  #send(method: 'GET' | 'POST', path: string, content?: unknown): Promise<Reply<Body>> {
+    return exchange<Body>(this.#url(), { method, path, content })
+  }
+}
+
+/** Of later runs a failure can be one that no retry could take back, beside which others go on. */
+function isStopping({ cancel_requested, failure_policy, failed = 0, run }: Partial<Body>): boolean {
+  return cancel_requested === true || (failure_policy === 'fail_fast' && run === 1 && failed > 0)
+}
