@@ -119,3 +119,14 @@ test('what an open workflow may still hand on is not cleared by its time to live
   expect((await store.retain()).removed.results).toBe(1)
   expect(await given()).toMatchObject([{ name: 'a', result: null }])
 })
+
+test('a task whose workflow has gone before it cannot be run again alone', async () => {
+  const failed = await Graph.submit(node, { a: {} })
+  await failed.run(() => words.fail)
+  await node.query('delete from workflow_nodes where workflow_id = $1', [failed.id])
+  await node.query('delete from workflows where id = $1', [failed.id])
+  await expect(node.tasks.replay(failed.idOf('a'), null, { kind: 'api' })).rejects.toMatchObject({
+    ...{ code: 'wrong_state', message: expect.stringContaining('can no longer be run again') },
+  })
+  expect(await node.tasks.get(failed.idOf('a'), null)).toMatchObject({ status: 'FAILED' })
+})
