@@ -14,8 +14,8 @@ export interface WorkflowLoadOptions {
   readonly clients?: number
 }
 
-/** How often a client does what. A retry is refused unless the workflow has failed or was cancelled. */
-const ACTIONS = { submit: 40, repeat: 6, get: 20, retry: 26, cancel: 3, cancelNode: 3, getNode: 5 } as const
+/** How often a client does what. A retry is mostly of a workflow that was seen to have failed, or to be cancelled. */
+const ACTIONS = { submit: 40, repeat: 6, get: 26, retry: 20, cancel: 3, cancelNode: 3, getNode: 5 } as const
 /** What was submitted this many workflows ago is left alone. */
 const REMEMBERED = 60
 
@@ -29,6 +29,8 @@ export class WorkflowLoad {
   readonly #drawn: DrawnWorkflow[] = []
   readonly #ids: Uuid[] = []
   readonly #nodes: Uuid[] = []
+  /** Those that were seen to have ended without success. */
+  readonly #unsuccessful: Uuid[] = []
   #running: Promise<unknown> = Promise.resolve()
 
   constructor({ url, ...options }: WorkflowLoadOptions) {
@@ -75,7 +77,11 @@ export class WorkflowLoad {
       await (action === 'getNode' ? this.tasks.get(node) : this.tasks.cancel(node))
       return
     }
-    await this.client[action](random.pick(this.#ids.slice(-REMEMBERED)))
+    const seen = action === 'retry' && random.next() < 0.8 ? this.#unsuccessful : []
+    const { id, observed } = await this.client[action](
+      random.pick((seen.length > 0 ? seen : this.#ids).slice(-REMEMBERED)),
+    )
+    if (observed === 'FAILED' || observed === 'CANCELLED') this.#unsuccessful.push(id)
   }
 
   async #submit(drawn: DrawnWorkflow): Promise<void> {
