@@ -39,8 +39,8 @@ const services: readonly Room[] = [
   service('tasks', []),
   // Operations on many tasks.
   service('bulk', []),
-  // Graphs of tasks: their submission, and what the ends of their tasks bring about.
-  service('workflows', []),
+  // Graphs of tasks: their submission, and what the ends of their tasks bring about. What becomes ready can go straight to a waiting worker.
+  service('workflows', ['dispatch']),
   // Who calls, by the key shown.
   service('access', []),
   // What tasks did, counted by those who did it.

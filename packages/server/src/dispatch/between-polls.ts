@@ -43,6 +43,11 @@ export class BetweenPolls {
     return undefined
   }
 
+  /** Whether there may be one. */
+  isAny(): boolean {
+    return this.#until.size > 0
+  }
+
   /** Sees to it that what waits in the mailbox is fetched, or given back. */
   watch(state: SessionState): void {
     if (state.isPolling || state.mailbox.length === 0 || this.#watched.has(state)) return

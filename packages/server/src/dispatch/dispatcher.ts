@@ -5,6 +5,7 @@ import type { ReadyQueue, TakenTask } from '../queue/port.js'
 import type { SessionStore } from '../store/session-store.js'
 import { BetweenPolls } from './between-polls.js'
 import { Claims } from './claims.js'
+import type { Wanting } from './hand-offs.js'
 import { Healer } from './healer.js'
 import { LaneDirectory } from './lane-directory.js'
 import { Lookout } from './lookout.js'
@@ -160,10 +161,15 @@ export class Dispatcher {
    * A slot of a waiting worker, or of one that will poll again at once, for a task that is about to be committed, if nothing
    * else waits for that worker but what a claim under way asks for; else null.
    */
-  reserve(task: { queue: string; taskType: string; tenant: string }): Reservation | null {
+  reserve(task: Omit<Wanting, 'id'>): Reservation | null {
     // a queue that was not looked at may have a backlog that this node has not heard of
     if (this.#isClosed || !this.#lookout.knows(task.queue) || this.#lookout.isPaused(task.queue)) return null
     return this.#reservations.reserve(task)
+  }
+
+  /** Whether some worker waits at this node, or will again at once. */
+  isAnyoneWaiting(): boolean {
+    return !this.#isClosed && (this.#waiting.isAny() || this.#betweenPolls.isAny())
   }
 
   #afterPromise(state: SessionState): void {

@@ -38,6 +38,10 @@ export class Waiting {
     return undefined
   }
 
+  isAny(): boolean {
+    return !this.profiles().next().done
+  }
+
   all(): SessionState[] {
     return [...this.#byProfile.values()].flatMap((waiting) => [...waiting])
   }

@@ -1,10 +1,10 @@
-import { DulyError, encodeId, type FieldError, type TaskStatus, type Uuid } from '@duly/domain'
+import { DulyError, encodeId, type FieldError, type Uuid } from '@duly/domain'
 import type { Submitted } from '../model.js'
 import { type Committed, commit, commitEach, commitUnknown, refused, statementsOf } from '../store/commits.js'
 import type { Connection, Database } from '../store/database.js'
 import { asDulyError, faultKind } from '../store/faults.js'
 import { answerLoser, isSameRequest, type KeyHolder, keyVanished, type Losers, losersOf } from '../store/idempotency.js'
-import type { IntakeStore, MintedTask, PlacedTask } from '../store/intake-store.js'
+import { type IntakeStore, type MintedTask, type PlacedTask, toldStatus } from '../store/intake-store.js'
 
 /** What a commit did: one result a row, and where the rows that are new stand. */
 export type CommittedTasks = Committed<Submitted, PlacedTask>
@@ -161,9 +161,6 @@ function resultsOf(rows: readonly MintedTask[], placed: readonly PlacedTask[]): 
     }
   })
 }
-
-/** What a submitter is told: a task that was handed off at once was PENDING first. */
-const toldStatus = (status: TaskStatus): TaskStatus => (status === 'RUNNING' ? 'PENDING' : status)
 
 /** Who used a row's key for another request. */
 function otherHolder({ id, task }: MintedTask, losers: Losers): KeyHolder | null {

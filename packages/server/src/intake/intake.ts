@@ -1,9 +1,8 @@
-import { type Clock, DulyError, type IdMinter, partitionOf, partitionOfKey, type Uuid } from '@duly/domain'
+import { type Clock, type IdMinter, partitionOf, partitionOfKey, type Uuid } from '@duly/domain'
 import { Batcher } from '../base/batcher.js'
 import { busy } from '../base/busy.js'
-import type { Reservation } from '../dispatch/reservation.js'
+import { HandOffs, handedOff, isDue, isUnsure, type Reserve } from '../dispatch/hand-offs.js'
 import type { NewTask, Submitted } from '../model.js'
-import type { TakenTask } from '../queue/port.js'
 import type { MintedTask, PlacedTask } from '../store/intake-store.js'
 import type { CommittedTasks, Committer } from './committer.js'
 import type { Names } from './names.js'
@@ -18,14 +17,14 @@ export interface IntakeOptions {
   readonly groupSlots: readonly number[]
   readonly batchSlots: readonly number[]
   /** A waiting worker's slot for a task that is due now, or null. */
-  readonly reserve: (task: NewTask) => Reservation | null
+  readonly reserve: Reserve
   /** Told of every commit: tasks that wait now, and timers that were set. */
   readonly onCommitted: (tasks: readonly MintedTask[], placed: readonly PlacedTask[], tookMs: number) => void
 }
 
 interface Placing {
   readonly rows: readonly MintedTask[]
-  readonly reservations: ReadonlyMap<Uuid, Reservation>
+  readonly handOffs: HandOffs
 }
 
 interface BatchItem {
@@ -105,82 +104,42 @@ export class Intake {
 
   /** Gives each task its id and, if it is due and may be handed off, the slot of a waiting worker. */
   #place(tasks: readonly NewTask[], ids: readonly Uuid[], mayHandOff: boolean): Placing {
-    const reservations = new Map<Uuid, Reservation>()
+    const handOffs = new HandOffs(this.#options.reserve)
     const rows = tasks.map((task, index): MintedTask => {
       const id = ids[index] as Uuid
-      const reservation = mayHandOff && isDue(task) ? this.#options.reserve(task) : null
-      if (reservation) reservations.set(id, reservation)
-      return { id, partition: partitionOf(id), task, handoff: reservation }
+      const { queue, taskType, tenant } = task
+      const handoff = mayHandOff && isDue(task) ? handOffs.offer({ id, queue, taskType, tenant }) : null
+      return { id, partition: partitionOf(id), task, handoff }
     })
-    return { rows, reservations }
+    return { rows, handOffs }
   }
 
   async #commit(
-    { rows, reservations }: Placing,
+    { rows, handOffs }: Placing,
     write: (rows: readonly MintedTask[]) => Promise<CommittedTasks>,
   ): Promise<CommittedTasks['results']> {
     const beganMs = this.#options.clock.monotonicMs()
     const committed = await write(rows).catch((error: unknown) => {
-      for (const reservation of reservations.values()) reservation.settle(isUnsure(error) ? 'unknown' : null)
+      handOffs.end(isUnsure(error) ? 'unknown' : null)
       throw error
     })
-    this.#handOff(rows, committed, reservations)
+    this.#handOff(rows, committed, handOffs)
     this.#options.onCommitted(rows, committed.placed, this.#options.clock.monotonicMs() - beganMs)
     return committed.results
   }
 
-  #handOff(rows: readonly MintedTask[], committed: CommittedTasks, reservations: ReadonlyMap<Uuid, Reservation>): void {
-    if (reservations.size === 0) return
+  #handOff(rows: readonly MintedTask[], committed: CommittedTasks, handOffs: HandOffs): void {
+    if (handOffs.isNone) return
     const placed = new Map(committed.placed.map((place) => [place.id, place]))
     for (const [index, row] of rows.entries()) {
-      const reservation = reservations.get(row.id)
-      if (!reservation) continue
+      if (row.handoff === null) continue
       const place = placed.get(row.id)
-      if (place?.status === 'RUNNING') reservation.settle(takenTask(row, place))
-      else reservation.settle(place === undefined && isUnsure(committed.results[index]) ? 'unknown' : null)
+      if (place?.status === 'RUNNING') handOffs.settle(row.id, handedOff(row, place))
+      else handOffs.settle(row.id, place === undefined && isUnsure(committed.results[index]) ? 'unknown' : null)
     }
   }
 
   #keyPartition(task: NewTask): number {
     return partitionOfKey(task.tenant, task.idempotencyKey ?? '', this.#options.partitions)
-  }
-}
-
-/** A row that was not told where it stands: the commit got no answer, and it may have been handed off. */
-function isUnsure(result: unknown): boolean {
-  if (result instanceof Error) return !(result instanceof DulyError) || result.code === 'commit_unknown'
-  return !(result as Submitted).replayed
-}
-
-const isDue = (task: NewTask): boolean => task.scheduledAtMs === null && !task.delayMs
-
-function takenTask({ id, task, handoff }: MintedTask, place: PlacedTask): TakenTask {
-  return {
-    id,
-    session: handoff?.session ?? '',
-    grant: place.grant ?? 0,
-    attempt: 1,
-    token: handoff?.token ?? 0n,
-    failures: 0,
-    suspect: false,
-    tenant: task.tenant,
-    queue: task.queue,
-    taskType: task.taskType,
-    priority: task.priority,
-    gate: '',
-    payload: task.payload,
-    metadata: task.metadata,
-    timeoutMs: task.timeoutMs,
-    deadlineAtMs: place.deadlineAtMs ?? 0,
-    startedAtMs: place.createdAtMs,
-    readyAtMs: place.createdAtMs,
-    createdAtMs: place.createdAtMs,
-    idempotencyKey: task.idempotencyKey,
-    checkpoint: null,
-    traceparent: task.traceparent,
-    cronId: null,
-    scheduledAtMs: null,
-    workflowId: null,
-    nodeName: null,
   }
 }

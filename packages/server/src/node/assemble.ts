@@ -51,7 +51,7 @@ export function assemble(
   const reached = (): Reached => ({ sessions, dispatcher, promoter, cronDuty, duties })
   const signals = makeSignals(ground, ring, reached)
   const observers = makeObservers(ground, signals, reached)
-  const nodeEnds = makeNodeEnds(ground, { observers, signals, sessions: () => sessions })
+  const nodeEnds = makeNodeEnds(ground, { observers, signals, sessions: () => sessions, dispatcher: () => dispatcher })
   const reopening = makeReopening(ground, nodeEnds)
   const dispatch = makeDispatch(ground, { observers, signals, nodeEnds })
   const { sessions, dispatcher, attempts, reports, workers, fleet } = dispatch
@@ -66,7 +66,10 @@ export function assemble(
   })
   const acting = { ...parts, tasks, duties: () => duties }
   const { bulk, runner: bulkRunner, deadLetters } = makeBulk(ground, acting)
-  const { workflows, submission } = makeWorkflows(ground, { observers, names, nodeEnds, reopening })
+  const { workflows, submission } = makeWorkflows(ground, {
+    ...{ observers, names, nodeEnds, reopening },
+    reserve: (task) => dispatcher.reserve(task),
+  })
   const health = new Health(membership.database)
   const cluster = new Cluster({ store: stores.cluster, clock })
   const services: Services = {

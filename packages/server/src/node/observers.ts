@@ -79,7 +79,7 @@ export class Observers implements AttemptListener {
   /** What ends brought about in their workflows: nodes that wait no longer, nodes that will not run, workflows that are closed. */
   settled = ({ unblocked, ended, closed }: Settled): void => {
     this.#ready(unblocked.filter(({ status }) => status === 'PENDING'))
-    for (const { dueAtMs, status, ...node } of unblocked) {
+    for (const { dueAtMs, status, taken: _, ...node } of unblocked) {
       if (status === 'SCHEDULED') this.#parts.addTimer({ ...node, status, wakeAtMs: dueAtMs, suspect: false })
     }
     if (ended.length > 0) this.#endedWaiting(ended)

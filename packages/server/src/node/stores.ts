@@ -84,11 +84,11 @@ export function makeStores(database: Database, options: { nodeNumber: number; gr
     watch: new WatchStore(database),
     leaders: new LeaderStore(database),
     cluster: new ClusterStore(database),
-    workflows: new WorkflowStore(database),
+    workflows: new WorkflowStore(database, { graceMs, node }),
     workflowRecords: new WorkflowRecordStore(database),
     workflowChanges: new WorkflowChangeStore(),
     dependencies: new DependencyStore(database),
-    settle: new SettleStore(database, { graceMs }),
+    settle: new SettleStore(database, { graceMs, node }),
     groupSlots: writerSlots.groups.map(slot),
     batchSlots: writerSlots.batches.map(slot),
     workflowSlots: {

@@ -52,6 +52,13 @@ export interface TakenTask {
   readonly nodeName: string | null
 }
 
+/** A slot that is kept for a task, as a statement is told of it: the task starts with it if it is in this queue still. */
+export interface HandOff {
+  readonly session: Uuid
+  readonly token: bigint
+  readonly queue: string
+}
+
 /** What a take brought. */
 export interface Take {
   readonly tasks: readonly TakenTask[]

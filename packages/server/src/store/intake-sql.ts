@@ -145,13 +145,18 @@ export function askedValues(rows: readonly Pick<MintedTask, 'id' | 'partition' |
   ]
 }
 
+/** Sessions that rows are to be handed to, each once. */
+export function sessionsOf(rows: readonly Pick<MintedTask, 'handoff'>[]): Uuid[] {
+  const sessions = new Set<Uuid>()
+  for (const row of rows) if (row.handoff) sessions.add(row.handoff.session)
+  return [...sessions].sort()
+}
+
 /** The parameters of {@link insertTasks}; `slot` names the counters that this writer alone adds to. */
 export function insertValues(
   rows: readonly MintedTask[],
   { slot, graceMs, node }: { slot: number; graceMs: number; node: Uuid },
 ): unknown[] {
-  const sessions = new Set<Uuid>()
-  for (const row of rows) if (row.handoff) sessions.add(row.handoff.session)
   return [
     ...askedValues(rows),
     uuidArray(rows.map((row) => row.handoff?.session ?? null)),
@@ -159,7 +164,7 @@ export function insertValues(
     uuidArray(rows.map((row) => row.cron?.id ?? null)),
     int4Array(rows.map((row) => (row.cron?.isBlocked ? 1 : 0))),
     uuidArray(rows.map(({ task }) => task.submittedBy ?? null)),
-    uuidArray([...sessions].sort()),
+    uuidArray(sessionsOf(rows)),
     graceMs,
     slot,
     node,

@@ -1,5 +1,6 @@
-import type { TenantScope, Uuid } from '@duly/domain'
+import type { TaskStatus, TenantScope, Uuid } from '@duly/domain'
 import type { NewTask, Submitted } from '../model.js'
+import type { HandOff } from '../queue/port.js'
 import { type Connection, type Database, rowsOf } from './database.js'
 import type { KeyHolder } from './idempotency.js'
 import {
@@ -20,7 +21,7 @@ export interface MintedTask {
   readonly partition: number
   readonly task: NewTask
   /** Direct hand-off: the waiting worker that shall get it, and the fence's random part. */
-  readonly handoff: { readonly session: Uuid; readonly token: bigint } | null
+  readonly handoff: Omit<HandOff, 'queue'> | null
   /** The definition that it is a task of; blocked: it waits for the end of an earlier one. */
   readonly cron?: { readonly id: Uuid; readonly isBlocked: boolean }
 }
@@ -35,6 +36,9 @@ export interface PlacedTask {
   readonly grant: number | null
   readonly deadlineAtMs: number | null
 }
+
+/** What a submitter is told: a task that was handed off at once was PENDING first. */
+export const toldStatus = (status: TaskStatus): TaskStatus => (status === 'RUNNING' ? 'PENDING' : status)
 
 /** How many names of a kind there may be. */
 export interface NameBounds {

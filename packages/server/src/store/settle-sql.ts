@@ -1,4 +1,5 @@
 import { type SweepReason, statusGuard, takesIn, triggerRules } from '@duly/domain'
+import { grantTo, markedToken, takenColumns, takenJoins } from '../queue/postgres/claim-sql.js'
 import { byKey, type Statement, unnested } from './database.js'
 import { ms } from './record-sql.js'
 import { countPending, waitingEnd } from './transition-parts.js'
@@ -6,7 +7,8 @@ import { countPending, waitingEnd } from './transition-parts.js'
 /**
  * Tells the children of these nodes how they ended, and notes it at the nodes themselves unless that was done before. One update for
  * both, since a node can be a child of another one that ended with it. Answers the children that are to be judged: neither ended
- * nor judged to run.
+ * nor judged to run; if $4, also what a worker is to serve for those of them that all parents have told, once a child whatever its
+ * number of parents.
  */
 export const passOn: Statement = {
   name: 'pass_on_ends',
@@ -36,8 +38,12 @@ touched as (
   from told t where ${byKey('n.id', 't.id')}
   returning n.*
 )
-select n.id, n.workflow_id as "workflowId", n.trigger_rule as "triggerRule", n.parents, n.succeeded, n.skipped, n.failed
-from touched n where n.ended is null and n.triggered_at is null`,
+select n.id, n.workflow_id as "workflowId", n.trigger_rule as "triggerRule", n.parents, n.succeeded, n.skipped, n.failed,
+  o.tenant, o.queue, o.task_type as "taskType"
+from touched n left join lateral (
+  select o.tenant, o.queue, o.task_type from open_tasks o
+  where $4::boolean and n.succeeded + n.skipped + n.failed = n.parents and o.id = n.id limit 1) o on true
+where n.ended is null and n.triggered_at is null`,
 }
 
 /** Ends that are more than one transaction passes on: noted, and kept for the next one. */
@@ -75,34 +81,66 @@ export const unsettled: Statement = {
 }
 
 /**
- * Nodes that were judged to run: ready at once, or after their own delay or at their own time. Answers those that were BLOCKED; one
- * that an edit replaced at this very moment is missing, and found by a second try.
+ * Nodes that were judged to run: ready at once, or after their own delay or at their own time. One that is ready and has a session
+ * named for it runs at once under that worker's lease: tested as a claim tests it, and that the node is in the queue still for which
+ * the worker was chosen. Answers those that were BLOCKED; one that an edit replaced at this very moment is missing, and found by a
+ * second try.
  */
 export const unblock: Statement = {
   name: 'unblock_nodes',
   text: `
 with run as materialized (
   update workflow_nodes n set triggered_at = now()
-  from (select unnest($1::uuid[]) as id) i where ${byKey('n.id', 'i.id')}
+  from (${unnested([
+    ['id', 'uuid'],
+    ['session', 'uuid'],
+    ['token', 'bigint'],
+    ['queue', 'text'],
+  ])}) i where ${byKey('n.id', 'i.id')}
   returning n.id, case when n.delay_ms is null then n.due_at
-    else greatest(n.due_at, now()) + n.delay_ms * interval '1 millisecond' end as due
+    else greatest(n.due_at, now()) + n.delay_ms * interval '1 millisecond' end as due, i.session, i.token, i.queue
+),
+wished as materialized (
+  select r.id, r.session from run r
+  where r.session is not null and coalesce(r.due <= now(), true)
+    and not exists (select 1 from queues q where q.name = r.queue and q.paused)
+    and (select o.queue = r.queue and o.gate = '' and o.crashes + o.undelivered = 0 and ${statusGuard('unblock', 'o.status')}
+      and (o.expires_at is null or o.expires_at > now() or o.attempt > 0) from open_tasks o where o.id = r.id limit 1)
+),
+granted as materialized (
+  ${grantTo('array(select distinct w.session from wished w)', '$7::uuid')}
+),
+ready as materialized (
+  select r.id, r.due, r.session, r.token, g.last_grant as grant_no
+  from run r left join wished w on w.id = r.id left join granted g on g.id = w.session
 ),
 up as materialized (
   update open_tasks o
-  set status = case when r.due > now() then 'SCHEDULED' else 'PENDING' end, blockers = 0, lane_version = o.lane_version + 1,
+  set status = case when r.due > now() then 'SCHEDULED' when r.grant_no is not null then 'RUNNING' else 'PENDING' end,
+    blockers = 0, lane_version = o.lane_version + 1,
     due_at = case when r.due > now() then r.due end, ready_at = case when r.due > now() then null else now() end,
-    wake_at = case when r.due > now() then least(r.due, case when o.attempt = 0 then o.expires_at end)
+    attempt = case when r.grant_no is null then o.attempt else o.attempt + 1 end,
+    session = case when r.grant_no is not null then r.session end,
+    token = case when r.grant_no is not null then ${markedToken('r.token', 'o')} end, grant_no = r.grant_no,
+    started_at = case when r.grant_no is not null then now() end,
+    deadline_at = case when r.grant_no is not null then now() + o.timeout_ms * interval '1 millisecond' end,
+    wake_at = case when r.grant_no is not null then now() + (o.timeout_ms + $6::bigint) * interval '1 millisecond'
+      when r.due > now() then least(r.due, case when o.attempt = 0 then o.expires_at end)
       when o.attempt = 0 then o.expires_at end
-  from run r where ${byKey('o.id', 'r.id')} and ${statusGuard('unblock', 'o.status')}
+  from ready r where ${byKey('o.id', 'r.id')} and ${statusGuard('unblock', 'o.status')}
   returning o.*
 ),
 asked as (
   update tasks t set scheduled_at = u.due_at from up u where u.due_at is not null and ${byKey('t.id', 'u.id')}
 ),
-counted as (${countPending('up', '', '$2')})
-select u.id, u.status, u.partition, u.tenant, u.queue, u.task_type as "taskType", u.priority, u.gate,
-  u.expires_at is not null and u.attempt = 0 as "mayExpire", ${ms('coalesce(u.due_at, u.ready_at)', 'dueAtMs')}
-from up u`,
+counted as (${countPending('up', '', '$5')}),
+c as (select * from up where status = 'RUNNING')
+select ${takenColumns}, c.status, c.partition, false as "mayExpire", ${ms('c.ready_at', 'dueAtMs')} from c ${takenJoins}
+union all
+select u.id, null, null, null, null, null, null, u.tenant, u.queue, u.task_type, u.priority, u.gate,
+  null, null, null, null, null, null, null, null, null, null, null, null, null, null,
+  u.status, u.partition, u.expires_at is not null and u.attempt = 0, ${ms('coalesce(u.due_at, u.ready_at)', 'dueAtMs')}
+from up u where u.status <> 'RUNNING'`,
 }
 
 /** From where each end of a waiting node may come; a purge takes what is ready alone. */

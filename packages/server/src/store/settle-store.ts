@@ -1,6 +1,7 @@
 import type { Uuid } from '@duly/domain'
+import { type TakenRow, takenFromRow } from '../queue/postgres/ready-queue.js'
 import { type Connection, type Database, rowsOf } from './database.js'
-import { booleanArray, int4Array, textArray, uuidArray } from './params.js'
+import { bigintArray, booleanArray, int4Array, textArray, uuidArray } from './params.js'
 import { requestCancel } from './plain-change-sql.js'
 import * as sql from './settle-sql.js'
 import type {
@@ -8,7 +9,9 @@ import type {
   EndedNode,
   LockedWorkflow,
   NodeEnding,
+  NodeLane,
   OpenNode,
+  ReadyNode,
   Tally,
   ToldNode,
   UnblockedNode,
@@ -17,14 +20,19 @@ import type {
 } from './workflow-rows.js'
 import { lockOf, lockOne, tally } from './workflow-sql.js'
 
+/** A child as the store tells of it: null where no slot may be asked for it. */
+type ToldRow = Omit<ToldNode, 'lane'> & { readonly [K in keyof NodeLane]: NodeLane[K] | null }
+
 /** The statements by which ends move through a workflow. All but those without a connection run under its lock. */
 export class SettleStore {
   readonly #database: Database
   readonly #graceMs: number
+  readonly #node: Uuid
 
-  constructor(database: Database, options: { graceMs: number }) {
+  constructor(database: Database, options: { graceMs: number; node: Uuid }) {
     this.#database = database
     this.#graceMs = options.graceMs
+    this.#node = options.node
   }
 
   /** Locks the workflows of these tasks, in the order of their ids. */
@@ -38,12 +46,19 @@ export class SettleStore {
     return row ?? null
   }
 
-  passOn(client: Connection, ends: readonly NodeEnding[]): Promise<ToldNode[]> {
-    return rowsOf<ToldNode>(client, sql.passOn, [
+  /** @param withLanes whether a slot may be asked for what becomes ready */
+  async passOn(client: Connection, ends: readonly NodeEnding[], withLanes: boolean): Promise<ToldNode[]> {
+    const rows = await rowsOf<ToldRow>(client, sql.passOn, [
       uuidArray(ends.map(({ id }) => id)),
       textArray(ends.map(({ kind }) => kind)),
       booleanArray(ends.map(({ isNoted }) => isNoted)),
+      withLanes,
     ])
+    return rows.map(({ tenant, queue, taskType, ...node }) =>
+      tenant === null || queue === null || taskType === null
+        ? { ...node, lane: null }
+        : { ...node, lane: { tenant, queue, taskType } },
+    )
   }
 
   async putOff(client: Connection, ends: readonly NodeEnding[]): Promise<void> {
@@ -64,8 +79,17 @@ export class SettleStore {
   }
 
   /** `slot` names the counters that this writer alone adds to. */
-  unblock(client: Connection, ids: readonly Uuid[], slot: number): Promise<UnblockedNode[]> {
-    return rowsOf<UnblockedNode>(client, sql.unblock, [uuidArray(ids), slot])
+  async unblock(client: Connection, nodes: readonly ReadyNode[], slot: number): Promise<UnblockedNode[]> {
+    const rows = await rowsOf<Omit<UnblockedNode, 'taken'> & TakenRow>(client, sql.unblock, [
+      uuidArray(nodes.map(({ id }) => id)),
+      uuidArray(nodes.map(({ handoff }) => handoff?.session ?? null)),
+      bigintArray(nodes.map(({ handoff }) => handoff?.token ?? null)),
+      textArray(nodes.map(({ handoff }) => handoff?.queue ?? null)),
+      slot,
+      this.#graceMs,
+      this.#node,
+    ])
+    return rows.map((row) => ({ ...row, taken: row.status === 'RUNNING' ? takenFromRow(row) : null }))
   }
 
   endWaiting(

@@ -1,6 +1,6 @@
 import { statusGuard, type Uuid } from '@duly/domain'
 import type { EndedTask } from '../model.js'
-import type { TakenTask } from '../queue/port.js'
+import type { HandOff, TakenTask } from '../queue/port.js'
 import { grantTo, markedToken, takenColumns, takenJoins } from '../queue/postgres/claim-sql.js'
 import { type TakenRow, takenFromRow } from '../queue/postgres/ready-queue.js'
 import { byKey, type Database, type Statement } from './database.js'
@@ -143,7 +143,7 @@ export interface Led {
 
 /** A promotion: the task, and the waiting worker that shall get it at once. */
 export interface Promotion extends Led {
-  readonly handoff: { readonly session: Uuid; readonly token: bigint; readonly queue: string } | null
+  readonly handoff: HandOff | null
 }
 
 export interface PromoteResult {

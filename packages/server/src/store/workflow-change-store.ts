@@ -100,8 +100,9 @@ export class WorkflowChangeStore {
   }
 
   /** Answers the new nodes that have parents which ended. */
-  countEnded(client: Connection, ids: readonly Uuid[]): Promise<ToldNode[]> {
-    return rowsOf<ToldNode>(client, sql.countEnded, [uuidArray(ids)])
+  async countEnded(client: Connection, ids: readonly Uuid[]): Promise<ToldNode[]> {
+    const rows = await rowsOf<Omit<ToldNode, 'lane'>>(client, sql.countEnded, [uuidArray(ids)])
+    return rows.map((row) => ({ ...row, lane: null }))
   }
 }
 

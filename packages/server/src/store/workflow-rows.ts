@@ -9,6 +9,7 @@ import type {
   WorkflowStatus,
 } from '@duly/domain'
 import type { EndedTask, NewWorkflow, NewWorkflowNode } from '../model.js'
+import type { HandOff, TakenTask } from '../queue/port.js'
 import type { DueTimer } from './timer-store.js'
 
 /** A node with its minted id; `position` is its place in the workflow. */
@@ -22,6 +23,8 @@ export interface MintedNode {
   readonly parents: readonly Uuid[]
   /** When its workflow starts; null: at once. */
   readonly startAtMs: number | null
+  /** The waiting worker that shall get it at once. */
+  readonly handoff: HandOff | null
   /** Of one that a running task adds: which, and the hash of what was asked for. */
   readonly added?: { readonly by: Uuid; readonly requestHash: Buffer }
 }
@@ -75,12 +78,28 @@ export interface ToldNode extends ParentCounts {
   readonly id: Uuid
   readonly workflowId: Uuid
   readonly triggerRule: TriggerRule
+  /** What a worker is to serve for it; null: it was not asked for, or not all parents have ended. */
+  readonly lane: NodeLane | null
 }
 
-/** A node that waits no longer for others: ready, or due at its own time. */
+export interface NodeLane {
+  readonly tenant: string
+  readonly queue: string
+  readonly taskType: string
+}
+
+/** A node that is to run, and the waiting worker that shall get it at once. */
+export interface ReadyNode {
+  readonly id: Uuid
+  readonly handoff: HandOff | null
+}
+
+/** A node that waits no longer for others: ready, due at its own time, or running already. */
 export interface UnblockedNode extends Omit<DueTimer, 'status' | 'wakeAtMs' | 'suspect'> {
-  readonly status: 'PENDING' | 'SCHEDULED'
+  readonly status: 'PENDING' | 'SCHEDULED' | 'RUNNING'
   readonly dueAtMs: number
+  /** What the worker was given that has it. */
+  readonly taken: TakenTask | null
 }
 
 /** How a waiting node is ended. */

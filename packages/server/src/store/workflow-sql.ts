@@ -1,3 +1,4 @@
+import { grantTo, markedToken } from '../queue/postgres/claim-sql.js'
 import { byKey, type Statement, unnested } from './database.js'
 import { askedColumns, countPlaced, storeTasks } from './intake-sql.js'
 import { ms } from './record-sql.js'
@@ -43,35 +44,50 @@ const nodeColumns = [
   ['added_by', 'uuid'],
   ['request_hash', 'bytea'],
   ['submitted_by', 'uuid'],
+  ['session', 'uuid'],
+  ['token', 'bigint'],
 ] as const
 
 /**
  * Nodes with their tasks, what they wait for, and the depth of their lanes. What has parents is BLOCKED; all else waits for the start of
- * its workflow and for its own time, a delay being counted from that start.
+ * its workflow and for its own time, a delay being counted from that start. One that is due and has a session named for it is handed
+ * to that waiting worker, as a task by itself is.
  */
 export const insertNodes: Statement = {
   name: 'insert_nodes',
   text: `
 with input as materialized (${unnested([...askedColumns, ...nodeColumns])}),
+granted as materialized (
+  ${grantTo('$38::uuid[]', '$39::uuid')}
+),
 judged as materialized (
-  select i.id, i.partition, i.tenant, i.task_type, i.queue, i.priority, i.expires_at, i.max_retries, i.retry_backoff,
-    i.retry_jitter, i.retry_delay_ms, i.retry_max_delay_ms, i.timeout_ms, i.result_ttl_ms, i.idempotency_key,
-    i.concurrency_key, i.tags, i.metadata, i.payload, i.traceparent, i.workflow_id, i.node_name, i.submitted_by, i.parents,
-    i.scheduled_at, case when i.parents = 0 then greatest(i.scheduled_at, i.start_at,
-      greatest(i.start_at, now()) + nullif(i.delay_ms, 0) * interval '1 millisecond') end as due
+  select i.*, d.due, g.last_grant
   from input i
+  cross join lateral (select case when i.parents = 0 then greatest(i.scheduled_at, i.start_at,
+    greatest(i.start_at, now()) + nullif(i.delay_ms, 0) * interval '1 millisecond') end as due) d
+  left join granted g on i.session is not null and g.id = i.session and i.parents = 0 and coalesce(d.due <= now(), true)
+    and (i.expires_at is null or i.expires_at > now())
+    and not exists (select 1 from queues q where q.name = i.queue and q.paused)
 ),
 placed as (
   insert into open_tasks (id, partition, status, tenant, queue, task_type, priority, due_at, ready_at, wake_at,
-    expires_at, timeout_ms, result_ttl_ms, concurrency_key, workflow_id, blockers)
+    expires_at, timeout_ms, result_ttl_ms, concurrency_key, workflow_id, blockers, attempt, session, token, grant_no,
+    started_at, deadline_at)
   select j.id, j.partition,
-    case when j.parents > 0 then 'BLOCKED' when j.due > now() then 'SCHEDULED' else 'PENDING' end,
+    case when j.parents > 0 then 'BLOCKED' when j.due > now() then 'SCHEDULED' when j.last_grant is not null then 'RUNNING'
+      else 'PENDING' end,
     j.tenant, j.queue, j.task_type, j.priority, case when j.due > now() then j.due end,
     case when j.parents > 0 or j.due > now() then null else now() end,
-    case when j.due > now() then least(j.due, j.expires_at) else j.expires_at end,
-    j.expires_at, j.timeout_ms, j.result_ttl_ms, j.concurrency_key, j.workflow_id, least(j.parents, 1)
+    case when j.last_grant is not null then now() + (j.timeout_ms + $37::bigint) * interval '1 millisecond'
+      when j.due > now() then least(j.due, j.expires_at) else j.expires_at end,
+    j.expires_at, j.timeout_ms, j.result_ttl_ms, j.concurrency_key, j.workflow_id, least(j.parents, 1),
+    case when j.last_grant is null then 0 else 1 end,
+    case when j.last_grant is not null then j.session end,
+    case when j.last_grant is not null then ${markedToken('j.token', 'j')} end, j.last_grant,
+    case when j.last_grant is not null then now() end,
+    case when j.last_grant is not null then now() + j.timeout_ms * interval '1 millisecond' end
   from judged j
-  returning id, status, tenant, queue, priority, due_at
+  returning id, status, tenant, queue, priority, due_at, grant_no, deadline_at
 ),
 stored as (${storeTasks('judged', 'coalesce(i.due, i.scheduled_at)', ['workflow_id', 'node_name', 'submitted_by'])}
 ),
@@ -84,10 +100,12 @@ nodes as (
   from input i
 ),
 edges as (
-  insert into workflow_edges (parent, child) select unnest($32::uuid[]), unnest($33::uuid[])
+  insert into workflow_edges (parent, child) select unnest($34::uuid[]), unnest($35::uuid[])
 ),
-counted as (${countPlaced('$34')})
-select p.id, p.status, ${ms('now()', 'createdAtMs')}, ${ms('p.due_at', 'dueAtMs')} from placed p`,
+counted as (${countPlaced('$36')})
+select p.id, p.status, ${ms('now()', 'createdAtMs')}, ${ms('p.due_at', 'dueAtMs')}, p.grant_no as "grant",
+  ${ms('p.deadline_at', 'deadlineAtMs')}
+from placed p`,
 }
 
 /** Who holds these keys; a second statement, since the first one's snapshot can't see who won against it. */

@@ -1,23 +1,22 @@
 import type { Uuid } from '@duly/domain'
 import { type Connection, type Database, rowsOf } from './database.js'
 import type { KeyHolder } from './idempotency.js'
-import { askedValues } from './intake-sql.js'
+import { askedValues, sessionsOf } from './intake-sql.js'
 import type { PlacedTask } from './intake-store.js'
-import { byteaArray, instantArray, int4Array, textArray, uuidArray } from './params.js'
+import { bigintArray, byteaArray, instantArray, int4Array, textArray, uuidArray } from './params.js'
 import type { MintedNode, MintedWorkflow, StandingNode } from './workflow-rows.js'
 import * as sql from './workflow-sql.js'
-
-/** Where an inserted node stands. */
-export type PlacedNode = Pick<PlacedTask, 'id' | 'createdAtMs' | 'dueAtMs'> & {
-  readonly status: 'PENDING' | 'SCHEDULED' | 'BLOCKED'
-}
 
 /** What submissions of workflows ask of the store. */
 export class WorkflowStore {
   readonly #database: Database
+  readonly #graceMs: number
+  readonly #node: Uuid
 
-  constructor(database: Database) {
+  constructor(database: Database, options: { graceMs: number; node: Uuid }) {
     this.#database = database
+    this.#graceMs = options.graceMs
+    this.#node = options.node
   }
 
   /** Those that were made; the key of each other one is held. */
@@ -40,8 +39,8 @@ export class WorkflowStore {
   }
 
   /** `slot` names the counters that this writer alone adds to. */
-  insertNodes(client: Connection, nodes: readonly MintedNode[], slot: number): Promise<PlacedNode[]> {
-    return rowsOf<PlacedNode>(client, sql.insertNodes, [
+  insertNodes(client: Connection, nodes: readonly MintedNode[], slot: number): Promise<PlacedTask[]> {
+    return rowsOf<PlacedTask>(client, sql.insertNodes, [
       ...askedValues(nodes.map(({ id, partition, node }) => ({ id, partition, task: node.task }))),
       instantArray(nodes.map(({ startAtMs }) => startAtMs)),
       uuidArray(nodes.map(({ workflowId }) => workflowId)),
@@ -52,9 +51,14 @@ export class WorkflowStore {
       uuidArray(nodes.map(({ added }) => added?.by ?? null)),
       byteaArray(nodes.map(({ added }) => added?.requestHash ?? null)),
       uuidArray(nodes.map(({ node }) => node.task.submittedBy ?? null)),
+      uuidArray(nodes.map(({ handoff }) => handoff?.session ?? null)),
+      bigintArray(nodes.map(({ handoff }) => handoff?.token ?? null)),
       uuidArray(nodes.flatMap(({ parents }) => parents)),
       uuidArray(nodes.flatMap(({ id, parents }) => parents.map(() => id))),
       slot,
+      this.#graceMs,
+      uuidArray(sessionsOf(nodes)),
+      this.#node,
     ])
   }
 

@@ -7,8 +7,8 @@ import { createDatabase } from '../../../../tests/support/database.js'
 import { randomToken } from '../base/random.js'
 import { Attempts } from '../dispatch/attempts.js'
 import { Dispatcher } from '../dispatch/dispatcher.js'
+import type { Reserve } from '../dispatch/hand-offs.js'
 import { Reports } from '../dispatch/reports.js'
-import type { Reservation } from '../dispatch/reservation.js'
 import type { SessionState } from '../dispatch/session-state.js'
 import { Sessions } from '../dispatch/sessions.js'
 import { Workers } from '../dispatch/workers.js'
@@ -40,7 +40,7 @@ export interface TestNodeOptions {
   readonly maxCrashes?: number
   readonly maxNames?: number
   readonly nameShare?: number
-  readonly reserve?: (task: NewTask) => Reservation | null
+  readonly reserve?: Reserve
   readonly clock?: Clock
   /** Silent if absent. */
   readonly log?: Logger
@@ -98,12 +98,14 @@ export class TestNode {
     const storeNowMs = (): number => this.storeClock.nowMs()
     this.minter = new IdMinter({ nowMs: storeNowMs, random: (bytes) => void randomFillSync(bytes), partitions })
     const minter = this.minter
+    const reserve = options.reserve ?? (() => null)
     const listener = {
       finished: (tasks: readonly { id: Uuid }[]) => this.waiters.finished(tasks.map(({ id }) => id)),
       reopened: () => {},
     }
     this.nodeEnds = new NodeEnds({
       ...{ database: this.database, store: stores.settle, attempts: stores.attempts, slots: stores.workflowSlots.ends },
+      workers: { reserve, isAnyoneWaiting: () => options.reserve !== undefined },
       onSettled: (settled) => {
         this.settled.push(settled)
         this.waiters.finished([...settled.ended, ...settled.closed].map(({ id }) => id))
@@ -140,11 +142,11 @@ export class TestNode {
       ...{ minter, partitions, clock, groupSlots: stores.groupSlots, batchSlots: stores.batchSlots },
       committer: new Committer({ database: this.database, store: stores.intake }),
       names,
-      reserve: options.reserve ?? (() => null),
+      reserve,
       onCommitted: () => {},
     })
     const reopening = new Reopening(this.nodeEnds, stores.workflowChanges)
-    this.workflows = this.#makeWorkflows({ names, clock, storeNowMs, reopening })
+    this.workflows = this.#makeWorkflows({ names, clock, storeNowMs, reopening, reserve })
     this.tasks = new Tasks({
       nodes: {
         cancel: (id, tenant, because) => this.nodeEnds.cancel(id, tenant, because),
@@ -163,14 +165,15 @@ export class TestNode {
     readonly clock: Clock
     readonly storeNowMs: () => number
     readonly reopening: Reopening
+    readonly reserve: Reserve
   }): Workflows {
     const { stores, minter, database, nodeEnds, waiters } = this
-    const { names, clock, storeNowMs, reopening } = parts
+    const { names, clock, storeNowMs, reopening, reserve } = parts
     const ensureNames: Names['ensure'] = (tasks) => names.ensure(tasks)
     const shared = { database, store: stores.workflows, intake: stores.intake }
     const submission = new WorkflowSubmission({
       committer: new WorkflowCommitter(shared),
-      ...{ ensureNames, minter, partitions, clock, onCommitted: () => {} },
+      ...{ ensureNames, minter, partitions, clock, onCommitted: () => {}, reserve },
       groupSlots: stores.workflowSlots.groups,
       largeSlots: stores.workflowSlots.large,
     })

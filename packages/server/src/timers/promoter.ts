@@ -1,5 +1,5 @@
 import type { Clock, Uuid } from '@duly/domain'
-import type { Reservation } from '../dispatch/reservation.js'
+import { HandOffs, type Reserve } from '../dispatch/hand-offs.js'
 import type { EndedTask } from '../model.js'
 import { faultKind } from '../store/faults.js'
 import {
@@ -20,7 +20,7 @@ export interface PromoterOptions {
   readonly partitions: number
   /** Those that this node leads, with their epochs. */
   readonly led: () => ReadonlyMap<number, number>
-  readonly reserve: (task: { queue: string; taskType: string; tenant: string }) => Reservation | null
+  readonly reserve: Reserve
   readonly onReady: (promoted: readonly Promoted[]) => void
   readonly onExpired: (tasks: readonly EndedTask[]) => void
   /** Ends tasks of workflows that have expired; answers which. */
@@ -146,36 +146,24 @@ export class Promoter {
   }
 
   async #promote(timers: readonly DueTimer[], led: ReadonlyMap<number, number>): Promise<void> {
-    const reservations = this.#reserve(timers)
-    const atMs = this.#options.storeNowMs()
+    const { store, reserve, storeNowMs } = this.#options
+    const handOffs = new HandOffs(reserve)
+    const promotions = timers.map((timer) => ({
+      id: timer.id,
+      handoff: timer.suspect ? null : handOffs.offer(timer),
+      epoch: led.get(timer.partition) ?? null,
+    }))
+    const atMs = storeNowMs()
     let rest: null | 'unknown' = 'unknown'
     try {
-      const result = await this.#options.store.promote(
-        timers.map(({ id, partition }) => ({
-          id,
-          handoff: reservations.get(id) ?? null,
-          epoch: led.get(partition) ?? null,
-        })),
-      )
+      const result = await store.promote(promotions)
       rest = null
-      for (const task of result.handedOff) {
-        reservations.get(task.id)?.settle(task)
-        reservations.delete(task.id)
-      }
+      for (const task of result.handedOff) handOffs.settle(task.id, task)
       this.#tell(result, atMs)
       this.#again(timers, new Set([...result.ready, ...result.handedOff].map((task) => task.id)))
     } finally {
-      for (const reservation of reservations.values()) reservation.settle(rest)
+      handOffs.end(rest)
     }
-  }
-
-  #reserve(timers: readonly DueTimer[]): Map<Uuid, Reservation & { readonly queue: string }> {
-    const reservations = new Map<Uuid, Reservation & { readonly queue: string }>()
-    for (const timer of timers) {
-      const reservation = timer.suspect ? null : this.#options.reserve(timer)
-      if (reservation) reservations.set(timer.id, { ...reservation, queue: timer.queue })
-    }
-    return reservations
   }
 
   #tell({ ready, handedOff }: PromoteResult, atMs: number): void {

@@ -10,9 +10,10 @@ import {
 } from '@duly/domain'
 import type { AddedNodes, AddedWorkflowNode, NewTask, WorkflowAddition } from '../model.js'
 import { statementsOf } from '../store/commits.js'
+import type { PlacedTask } from '../store/intake-store.js'
 import type { FoundNode, WorkflowChangeStore } from '../store/workflow-change-store.js'
 import { bytesOfNode, type LockedWorkflow, type MintedNode } from '../store/workflow-rows.js'
-import type { PlacedNode, WorkflowStore } from '../store/workflow-store.js'
+import type { WorkflowStore } from '../store/workflow-store.js'
 import type { NodeEnds, WorkflowTurn } from './node-ends.js'
 
 export interface AdditionsOptions {
@@ -22,12 +23,12 @@ export interface AdditionsOptions {
   readonly minter: IdMinter
   readonly ensureNames: (tasks: readonly Pick<NewTask, 'queue' | 'taskType' | 'boundTo'>[]) => Promise<void>
   /** Told of every commit. */
-  readonly onCommitted: (nodes: readonly MintedNode[], placed: readonly PlacedNode[]) => void
+  readonly onCommitted: (nodes: readonly MintedNode[], placed: readonly PlacedTask[]) => void
 }
 
 interface Added {
   readonly nodes: readonly MintedNode[]
-  readonly placed: readonly PlacedNode[]
+  readonly placed: readonly PlacedTask[]
   readonly answer: AddedNodes
 }
 
@@ -58,7 +59,7 @@ export class Additions {
     const fresh = addition.nodes.filter(({ name }) => !found.has(name))
     checkRoom(workflow, fresh, addition)
     const nodes = this.#mint(workflow, fresh, { found, addition })
-    const placed: PlacedNode[] = []
+    const placed: PlacedTask[] = []
     for (const some of statementsOf(nodes, bytesOfNode)) placed.push(...(await store.insertNodes(client, some, slot)))
     if (nodes.length > 0) {
       const edges = nodes.reduce((sum, { parents }) => sum + parents.length, 0)
@@ -123,6 +124,7 @@ export class Additions {
       node: { name, task: { ...task, tenant: workflow.tenant }, triggerRule },
       parents: dependencies.length === 0 ? [addition.adder] : dependencies.map((each) => idOf.get(each) as Uuid),
       startAtMs: null,
+      handoff: null,
       added: { by: addition.adder, requestHash },
     }))
   }

@@ -4,12 +4,12 @@ import type { SubmittedWorkflow } from '../model.js'
 import { type Committed, commit, commitEach, statementsOf } from '../store/commits.js'
 import type { Connection, Database } from '../store/database.js'
 import { answerLoser, isSameRequest, losersOf } from '../store/idempotency.js'
-import type { IntakeStore } from '../store/intake-store.js'
+import { type IntakeStore, type PlacedTask, toldStatus } from '../store/intake-store.js'
 import { bytesOfNode, type MintedWorkflow, type StandingNode } from '../store/workflow-rows.js'
-import type { PlacedNode, WorkflowStore } from '../store/workflow-store.js'
+import type { WorkflowStore } from '../store/workflow-store.js'
 
 /** What a commit did: one result a workflow, and where the nodes of those that are new stand. */
-export type CommittedWorkflows = Committed<SubmittedWorkflow, PlacedNode>
+export type CommittedWorkflows = Committed<SubmittedWorkflow, PlacedTask>
 
 export interface WorkflowCommitterOptions {
   readonly database: Database
@@ -46,14 +46,14 @@ export class WorkflowCommitter {
   async #write(client: Connection, rows: readonly MintedWorkflow[], slot: number): Promise<CommittedWorkflows> {
     const { store } = this.#options
     const made = await store.insertWorkflows(client, rows)
-    const placed: PlacedNode[] = []
+    const placed: PlacedTask[] = []
     const nodes = rows.filter(({ id }) => made.has(id)).flatMap((row) => row.nodes)
     for (const some of statementsOf(nodes, bytesOfNode)) placed.push(...(await store.insertNodes(client, some, slot)))
     const answers = await this.#answerLosers(
       client,
       rows.filter(({ id }) => !made.has(id)),
     )
-    const statuses = new Map(placed.map(({ id, status }) => [id, status]))
+    const statuses = new Map(placed.map(({ id, status }) => [id, toldStatus(status)]))
     return {
       placed,
       results: rows.map((row) => answers.get(row.id) ?? submitted(row, (id) => statuses.get(id) ?? 'PENDING')),
@@ -87,7 +87,9 @@ export class WorkflowCommitter {
     const missing = rows.filter(({ id }) => !found.has(id))
     const answers =
       missing.length === 0 ? new Map() : await database.withHot((client) => this.#answerLosers(client, missing))
-    const results = rows.map(({ id }) => answers.get(id) ?? { ...told(found.get(id) ?? []), replayed: false })
+    const results = rows.map(
+      ({ id }) => answers.get(id) ?? { ...told((found.get(id) ?? []).map(asSubmitted)), replayed: false },
+    )
     return { placed: [], results }
   }
 }
@@ -99,6 +101,8 @@ function submitted(
   const standing = nodes.map(({ id, node }) => ({ name: node.name, id, status: statusOf(id) }))
   return { id, status: 'RUNNING', replayed: false, nodes: standing }
 }
+
+const asSubmitted = (row: StandingNode): StandingNode => ({ ...row, nodeStatus: toldStatus(row.nodeStatus) })
 
 function told(rows: readonly StandingNode[]): Omit<SubmittedWorkflow, 'replayed'> {
   const [{ id, status }] = rows as [StandingNode]

@@ -1,6 +1,7 @@
 import type { TenantScope, Uuid } from '@duly/domain'
 import { Batcher } from '../base/batcher.js'
 import { busy } from '../base/busy.js'
+import { HandOffs, type Slots } from '../dispatch/hand-offs.js'
 import type { EndedTask } from '../model.js'
 import type { AttemptStore, Finish, Landed } from '../store/attempt-store.js'
 import type { Connection, Database } from '../store/database.js'
@@ -15,6 +16,8 @@ export interface NodeEndsOptions {
   readonly attempts: AttemptStore
   /** Slots of `counters`, one for each transaction that may be under way at once. */
   readonly slots: readonly number[]
+  /** Waiting workers, for nodes that become ready. */
+  readonly workers: Slots
   /** Told of every commit. */
   readonly onSettled: (settled: Settled) => void
 }
@@ -153,22 +156,28 @@ export class NodeEnds {
     lock: (client: Connection) => Promise<readonly LockedWorkflow[]>,
     work: (turn: WorkflowTurn) => Promise<T>,
   ): Promise<{ readonly result: T; readonly settled: Settled }> {
-    const { database, store } = this.#options
+    const { database, store, workers } = this.#options
     for (let attempt = 1; ; attempt++) {
       let isWritten = false
+      const handOffs = new HandOffs(workers.reserve)
       try {
-        return await database.transaction(async (client) => {
+        const done = await database.transaction(async (client) => {
           const locked = await lock(client)
-          const settlement = new Settlement(client, { store, slot, locked })
+          const settlement = new Settlement(client, { store, slot, locked, handOffs, workers })
           const result = await work({ client, locked, settlement, slot })
           const settled = await settlement.finish()
           isWritten = true
           return { result, settled }
         })
+        for (const { taken } of done.settled.unblocked) if (taken !== null) handOffs.settle(taken.id, taken)
+        handOffs.end(null)
+        return done
       } catch (error) {
-        if (attempt < maxTries && faultKind(error) === 'transient') continue
         // only the commit is left then: what failed before it was rolled back
-        if (isWritten && isUnknownOutcome(error)) throw outcomeUnknown(error)
+        const isUnsure = isWritten && isUnknownOutcome(error)
+        handOffs.end(isUnsure ? 'unknown' : null)
+        if (attempt < maxTries && faultKind(error) === 'transient') continue
+        if (isUnsure) throw outcomeUnknown(error)
         throw asDulyError(error)
       }
     }

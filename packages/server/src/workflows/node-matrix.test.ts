@@ -59,7 +59,8 @@ const plain = stepsOf(node)
 const steps: Steps = {
   ...plain,
   unblock: {
-    step: ({ id }) => nodeEnds.ofTasks([id], ({ client, slot }) => stores.settle.unblock(client, [id], slot)),
+    step: ({ id }) =>
+      nodeEnds.ofTasks([id], ({ client, slot }) => stores.settle.unblock(client, [{ id, handoff: null }], slot)),
   },
   skip: { step: endBy('skip', 'skipped') },
   upstream_fail: { step: endBy('upstream_fail', 'dependency') },

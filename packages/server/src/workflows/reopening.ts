@@ -75,7 +75,7 @@ export class Reopening {
     await store.resume(client, id, { opened: again.length, unfailed })
     settlement.resumed(id, { opened: again.length, unfailed })
     const judged = again.filter(({ verdict }) => verdict !== 'wait')
-    await settlement.judge(judged.map(({ counts, ...node }) => ({ ...node, ...counts })))
+    await settlement.judge(judged.map(({ counts, ...node }) => ({ ...node, ...counts, lane: null })))
     return true
   }
 }

@@ -1,4 +1,5 @@
 import { judgeNode, type SweepReason, type Uuid } from '@duly/domain'
+import type { HandOffs, Slots } from '../dispatch/hand-offs.js'
 import type { Connection } from '../store/database.js'
 import type { SettleStore } from '../store/settle-store.js'
 import type {
@@ -6,6 +7,7 @@ import type {
   EndedNode,
   LockedWorkflow,
   NodeEnding,
+  ReadyNode,
   ToldNode,
   UnblockedNode,
   WaitingEnd,
@@ -14,6 +16,7 @@ import { verdictsOf } from './verdicts.js'
 
 /** What a transaction did to workflows beside the ends that it began with; told to whoever it concerns after the commit. */
 export interface Settled {
+  /** Nodes that were judged to run; some run already. */
   readonly unblocked: readonly UnblockedNode[]
   /** Nodes that ended without having run: skipped, failed for their dependencies, cancelled. */
   readonly ended: readonly EndedNode[]
@@ -28,6 +31,16 @@ export interface Settled {
 export interface Sweep {
   readonly actor: string
   readonly reason: SweepReason
+}
+
+export interface SettlementOptions {
+  readonly store: SettleStore
+  /** The counters' slot that the transaction alone adds to. */
+  readonly slot: number
+  readonly locked: readonly LockedWorkflow[]
+  /** Slots of waiting workers for what becomes ready. */
+  readonly handOffs: HandOffs
+  readonly workers: Pick<Slots, 'isAnyoneWaiting'>
 }
 
 /** Ends that are passed on in one statement … */
@@ -49,6 +62,10 @@ export class Settlement {
   readonly #client: Connection
   readonly #store: SettleStore
   readonly #slot: number
+  readonly #handOffs: HandOffs
+  readonly #workers: SettlementOptions['workers']
+  /** One statement of a transaction grants: two would lock sessions in no order that all keep. */
+  #mayHandOff = true
   readonly #workflows: Map<Uuid, LockedWorkflow>
   readonly #cancelling = new Set<Uuid>()
   readonly #gone = new Set<Uuid>()
@@ -56,14 +73,12 @@ export class Settlement {
   readonly #told = { unblocked: [] as UnblockedNode[], ended: [] as EndedNode[], stopping: new Set<Uuid>() }
   #queue: NodeEnding[] = []
 
-  /** @param options.slot the counters' slot that the transaction alone adds to */
-  constructor(
-    client: Connection,
-    options: { readonly store: SettleStore; readonly slot: number; readonly locked: readonly LockedWorkflow[] },
-  ) {
+  constructor(client: Connection, options: SettlementOptions) {
     this.#client = client
     this.#store = options.store
     this.#slot = options.slot
+    this.#handOffs = options.handOffs
+    this.#workers = options.workers
     this.#workflows = new Map(options.locked.map((workflow) => [workflow.id, workflow]))
     for (const { id, cancelRequested } of options.locked) if (cancelRequested) this.#cancelling.add(id)
   }
@@ -104,16 +119,16 @@ export class Settlement {
 
   /** Judges nodes whose parents are counted already. */
   async judge(told: readonly ToldNode[]): Promise<void> {
-    const run: Uuid[] = []
+    const run: ToldNode[] = []
     const ends: WaitingEnd[] = []
     for (const node of told) {
       if (this.#gone.has(node.id)) continue
       const verdict = judgeNode(node.triggerRule, node)
-      if (verdict === 'run') run.push(node.id)
+      if (verdict === 'run') run.push(node)
       else if (verdict === 'skip') ends.push({ id: node.id, how: 'skip', reason: 'skipped' })
       else if (verdict === 'fail') ends.push({ id: node.id, how: 'upstream_fail', reason: 'dependency' })
     }
-    await this.unblock(run)
+    await this.unblock(this.#offered(run))
     const ended = await this.#all(ends, (some) =>
       this.#store.endWaiting(this.#client, some, { actor: 'dependency', slot: this.#slot }),
     )
@@ -121,18 +136,21 @@ export class Settlement {
     await this.began(ended.map(endingOf))
   }
 
-  /** Nodes that are to run: ready, or due at their own time. */
-  async unblock(ids: readonly Uuid[]): Promise<void> {
-    const unblocked = await this.#all(
-      ids.map((id) => ({ id })),
-      (some) =>
-        this.#store.unblock(
-          this.#client,
-          some.map(({ id }) => id),
-          this.#slot,
-        ),
-    )
+  /** Nodes that are to run: with a worker's slot at once, else ready, or due at their own time. */
+  async unblock(nodes: readonly ReadyNode[]): Promise<void> {
+    const unblocked = await this.#all(nodes, (some) => this.#store.unblock(this.#client, some, this.#slot))
     this.#told.unblocked.push(...unblocked)
+  }
+
+  /** In the order of their ids, which is that of the graph: so they start, as from their lane. */
+  #offered(nodes: readonly ToldNode[]): ReadyNode[] {
+    const inOrder = [...nodes].sort((a, b) => (a.id < b.id ? -1 : 1))
+    const offered = inOrder.map(({ id, lane }) => ({
+      id,
+      handoff: this.#mayHandOff && lane !== null ? this.#handOffs.offer({ id, ...lane }) : null,
+    }))
+    if (offered.some(({ handoff }) => handoff !== null)) this.#mayHandOff = false
+    return offered
   }
 
   /** Cancels everything that is open: what waits at once; what runs is marked, and its end waited for. */
@@ -155,7 +173,8 @@ export class Settlement {
   async finish(): Promise<Settled> {
     let told = 0
     for (let round = 0; this.#queue.length > 0 && round < maxRounds && told < maxTold; round++) {
-      const children = await this.#store.passOn(this.#client, this.#take())
+      const withLanes = this.#mayHandOff && this.#workers.isAnyoneWaiting()
+      const children = await this.#store.passOn(this.#client, this.#take(), withLanes)
       told += children.length
       await this.judge(children)
     }

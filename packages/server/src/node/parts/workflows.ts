@@ -1,8 +1,10 @@
 import type { Signals } from '../../coordination/signals.js'
+import type { Dispatcher } from '../../dispatch/dispatcher.js'
+import type { Reserve } from '../../dispatch/hand-offs.js'
 import type { Sessions } from '../../dispatch/sessions.js'
 import type { Names } from '../../intake/names.js'
+import type { PlacedTask } from '../../store/intake-store.js'
 import type { MintedNode } from '../../store/workflow-rows.js'
-import type { PlacedNode } from '../../store/workflow-store.js'
 import { Additions } from '../../workflows/additions.js'
 import { WorkflowCommitter } from '../../workflows/committer.js'
 import { NodeEnds } from '../../workflows/node-ends.js'
@@ -15,18 +17,23 @@ import type { Ground } from './ground.js'
 export interface NodeEndsParts {
   readonly observers: Observers
   readonly signals: Signals
-  /** Asked for when a session is to be told, since sessions end tasks themselves. */
+  /** Asked for when they are needed, since sessions end tasks themselves. */
   readonly sessions: () => Sessions
+  readonly dispatcher: () => Dispatcher
 }
 
 /** What every end of a workflow's task goes through. */
-export function makeNodeEnds(ground: Ground, { observers, signals, sessions }: NodeEndsParts): NodeEnds {
+export function makeNodeEnds(ground: Ground, { observers, signals, sessions, dispatcher }: NodeEndsParts): NodeEnds {
   const { membership, stores } = ground
   return new NodeEnds({
     database: membership.database,
     store: stores.settle,
     attempts: stores.attempts,
     slots: stores.workflowSlots.ends,
+    workers: {
+      reserve: (task) => dispatcher().reserve(task),
+      isAnyoneWaiting: () => dispatcher().isAnyoneWaiting(),
+    },
     onSettled: (settled) => {
       observers.settled(settled)
       for (const session of settled.stopping) {
@@ -46,26 +53,22 @@ export interface WorkflowParts {
   readonly names: Names
   readonly nodeEnds: NodeEnds
   readonly reopening: Reopening
+  readonly reserve: Reserve
 }
 
 /** Workflows: the service of the API, and what takes them in. */
-export function makeWorkflows(ground: Ground, { observers, names, nodeEnds, reopening }: WorkflowParts) {
+export function makeWorkflows(ground: Ground, { observers, names, nodeEnds, reopening, reserve }: WorkflowParts) {
   const { config, membership, stores, clock, waiters, storeNowMs } = ground
   const { database, minter } = membership
   const ensureNames: Names['ensure'] = (tasks) => names.ensure(tasks)
-  const onCommitted = (nodes: readonly MintedNode[], placed: readonly PlacedNode[], tookMs: number | null): void => {
-    const rows = nodes.map(({ id, partition, node }) => ({ id, partition, task: node.task, handoff: null }))
-    const handedOff = { grant: null, deadlineAtMs: null }
-    observers.committed(
-      rows,
-      placed.map((place) => ({ ...place, ...handedOff })),
-      tookMs,
-    )
+  const onCommitted = (nodes: readonly MintedNode[], placed: readonly PlacedTask[], tookMs: number | null): void => {
+    const rows = nodes.map(({ id, partition, node, handoff }) => ({ id, partition, task: node.task, handoff }))
+    observers.committed(rows, placed, tookMs)
   }
   const shared = { database, store: stores.workflows, intake: stores.intake }
   const submission = new WorkflowSubmission({
     committer: new WorkflowCommitter(shared),
-    ...{ ensureNames, minter, partitions: config.partitions, clock, onCommitted },
+    ...{ ensureNames, minter, partitions: config.partitions, clock, onCommitted, reserve },
     groupSlots: stores.workflowSlots.groups,
     largeSlots: stores.workflowSlots.large,
   })
