@@ -71,15 +71,32 @@ export function handedOff(
   place: PlacedTask,
   node: { readonly workflowId: Uuid; readonly name: string } | null = null,
 ): TakenTask {
-  const { tenant, queue, taskType, priority, payload, metadata, timeoutMs, idempotencyKey, traceparent } = task
-  const { createdAtMs } = place
+  // one literal: put together of several, it costs a small task 20 µs
   return {
-    ...{ id, tenant, queue, taskType, priority, payload, metadata, timeoutMs, idempotencyKey, traceparent },
+    id,
     session: handoff?.session ?? '',
     grant: place.grant ?? 0,
+    attempt: 1,
     token: (handoff?.token ?? 0n) + (node === null ? 0n : workflowTokenMark),
-    ...{ attempt: 1, failures: 0, suspect: false, gate: '', checkpoint: null, cronId: null, scheduledAtMs: null },
-    ...{ createdAtMs, readyAtMs: createdAtMs, startedAtMs: createdAtMs, deadlineAtMs: place.deadlineAtMs ?? 0 },
+    failures: 0,
+    suspect: false,
+    tenant: task.tenant,
+    queue: task.queue,
+    taskType: task.taskType,
+    priority: task.priority,
+    gate: '',
+    payload: task.payload,
+    metadata: task.metadata,
+    timeoutMs: task.timeoutMs,
+    deadlineAtMs: place.deadlineAtMs ?? 0,
+    startedAtMs: place.createdAtMs,
+    readyAtMs: place.createdAtMs,
+    createdAtMs: place.createdAtMs,
+    idempotencyKey: task.idempotencyKey,
+    checkpoint: null,
+    traceparent: task.traceparent,
+    cronId: null,
+    scheduledAtMs: null,
     workflowId: node?.workflowId ?? null,
     nodeName: node?.name ?? null,
   }
