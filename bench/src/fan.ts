@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { cpuOf, cpuOfTree, memoryOf } from './cpu.js'
 import type { Options } from './options.js'
-import { queue, taskType } from './payload.js'
 import { startStack } from './stack.js'
+import { submitWorkflow } from './submit-workflow.js'
 
 /** When its first task started, its branches started and ended, and its last task started; the store's clock, s after it was made. */
 const course = `
@@ -56,24 +56,11 @@ export async function benchFan(options: Options, width: number): Promise<void> {
 }
 
 /** @returns ms until the answer */
-async function submit(url: string, width: number): Promise<number> {
-  const task = { task_type: taskType, queue, payload: { sent: '0' } }
+function submit(url: string, width: number): Promise<number> {
   const names = Array.from({ length: width }, (_, index) => `branch-${index}`)
-  const body = JSON.stringify({
-    workflow_name: 'fan',
-    tasks: [
-      { ...task, task_id: 'first' },
-      ...names.map((name) => ({ ...task, task_id: name, dependencies: ['first'] })),
-      { ...task, task_id: 'last', dependencies: names },
-    ],
-  })
-  const began = performance.now()
-  const response = await fetch(`${url}/api/v1/workflows`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body,
-  })
-  if (response.status !== 202) throw new Error(`not submitted: ${response.status} ${await response.text()}`)
-  await response.arrayBuffer()
-  return performance.now() - began
+  return submitWorkflow(url, 'fan', [
+    { name: 'first', after: [] },
+    ...names.map((name) => ({ name, after: ['first'] })),
+    { name: 'last', after: names },
+  ])
 }

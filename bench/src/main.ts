@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { benchAuth } from './auth.js'
 import { benchBurst } from './burst.js'
+import { benchChain } from './chain.js'
 import { benchCron } from './cron.js'
 import { benchCronBurst } from './cron-burst.js'
 import type { Statement } from './database.js'
@@ -38,6 +39,7 @@ export async function bench(args: readonly string[], place: Place): Promise<void
   if (options.burst !== null) return benchBurst(options, options.burst)
   if (options.cronBurst !== null) return benchCronBurst(options, options.cronBurst)
   if (options.fan !== null) return benchFan(options, options.fan)
+  if (options.chain !== null) return benchChain(options, options.chain)
   if (options.retention !== null) return benchRetention(options, options.retention)
   if (options.size !== null) {
     const { postgres, open, calls } = await benchSize(options, options.size)

@@ -38,6 +38,8 @@ export interface Options {
   readonly cronBurst: number | null
   /** Branches of the workflow that is timed in place of the lines; null: the lines. */
   readonly fan: number | null
+  /** Tasks in a row of the workflows that are timed in place of the lines; null: the lines. */
+  readonly chain: number | null
   /** Finished tasks of the database on which lists and figures are measured in place of the lines; null: the lines. */
   readonly size: number | null
   /** Measured calls of each list and each window of figures. */
@@ -65,6 +67,7 @@ export const usage = `Usage: npm run bench -- [options]
   --burst <n>               in place of the lines: n tasks due in one second, and fresh ones of another queue meanwhile
   --cron-burst <n>          in place of the lines: n definitions of recurring tasks due in one second
   --fan <n>                 in place of the lines: a workflow of n tasks between its first and its last one (at most 9,998)
+  --chain <n>               in place of the lines: workflows of n tasks in a row, and how soon each task starts behind the one before it
   --size <n>                in place of the lines: lists and figures over n finished tasks (at least 1,000)
   --calls <n>               of each list and each window then, default 200
   --small                   only shows that it runs: a few hundred tasks, one run, no result kept
@@ -102,6 +105,7 @@ export function parseOptions(args: readonly string[], defaultOut: string): Optio
       burst: text,
       'cron-burst': text,
       fan: text,
+      chain: text,
       size: text,
       calls: text,
       small: flag,
@@ -133,6 +137,7 @@ export function parseOptions(args: readonly string[], defaultOut: string): Optio
     burst: values.burst === undefined ? null : number('burst', 0),
     cronBurst: values['cron-burst'] === undefined ? null : number('cron-burst', 0),
     fan: values.fan === undefined ? null : number('fan', 0),
+    chain: values.chain === undefined ? null : number('chain', 0),
     retention: values.retention === undefined ? null : number('retention', 0),
     size: values.size === undefined ? null : sizeOf(number('size', 0)),
     calls: number('calls', small ? 10 : 200),

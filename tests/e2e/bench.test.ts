@@ -60,6 +60,11 @@ it('a workflow that fans out and in is measured', async () => {
   expect(stdout).toMatch(/a workflow of 102 tasks, answered after \d+ ms\nthe first started \d/)
 })
 
+it('workflows of tasks in a row are measured', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [script, '--chain', '20', '--small'])
+  expect(stdout).toMatch(/1 workflows of 20 tasks in a row\na task started p50 \d/)
+})
+
 interface SizeResult {
   readonly openTasks: number
   readonly calls: readonly {
