@@ -142,8 +142,12 @@ export class Database {
 
   async #settle(client: Connection, cause: unknown): Promise<void> {
     const pid = 'processID' in client ? client.processID : null
-    const [row] = await this.query<{ isGone: boolean }>(endBackend, [pid]).catch(() => [])
-    if (!row?.isGone) throw new UnsettledOutcome(cause)
+    // one that goes by itself at this moment could not be ended; asked again, it is seen to be gone
+    for (let attempt = 1; attempt <= 2; attempt++) {
+      const [row] = await this.query<{ isGone: boolean }>(endBackend, [pid]).catch(() => [])
+      if (row?.isGone) return
+    }
+    throw new UnsettledOutcome(cause)
   }
 
   /** Runs `work` in one transaction on the hot path. A COMMIT that the server answers with ROLLBACK has failed. */
