@@ -146,6 +146,8 @@ export class Database {
     for (let attempt = 1; attempt <= 2; attempt++) {
       const [row] = await this.query<{ isGone: boolean }>(endBackend, [pid]).catch(() => [])
       if (row?.isGone) return
+      // a database that can't be asked is not asked twice
+      if (row === undefined) break
     }
     throw new UnsettledOutcome(cause)
   }
