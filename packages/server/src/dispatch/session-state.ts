@@ -42,6 +42,8 @@ export class SessionState {
   /** Tokens of what stands in the mailbox by the store's word: an earlier answer, lost or not, may have carried it. */
   readonly #repeated = new Set<bigint>()
   #promised = 0
+  /** Wait until nothing is promised. */
+  readonly #unpromised: (() => void)[] = []
   /** Slots that the last answer left free. */
   #spare = 0
   /** It gets nothing more. Never taken back. */
@@ -91,6 +93,11 @@ export class SessionState {
   /** Claims and hand-offs under way for this session. */
   get promised(): number {
     return this.#promised
+  }
+
+  /** Resolves when no claim and no hand-off is under way for it. While it is not served here, none is begun. */
+  async untilUnpromised(): Promise<void> {
+    while (this.#promised > 0) await new Promise<void>((resolve) => this.#unpromised.push(resolve))
   }
 
   /** It may have been given something that this node knows nothing of: by another node, or by a commit whose answer was lost. */
@@ -161,6 +168,7 @@ export class SessionState {
       this.leases.add(task)
       this.#mailbox.push(task)
     }
+    if (this.#promised === 0) for (const resolve of this.#unpromised.splice(0)) resolve()
   }
 
   /** What waits for the next poll, as it stands now. */

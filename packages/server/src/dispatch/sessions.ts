@@ -40,6 +40,7 @@ export class Sessions {
   readonly #states = new Map<Uuid, SessionState>()
   readonly #profiles = new Profiles(maxStates)
   readonly #loading = new Map<Uuid, Promise<SessionState>>()
+  readonly #serving = new Map<SessionState, Promise<number>>()
   readonly #acknowledgements: Acknowledgements
   readonly #sleepers = new Sleepers()
   readonly #beats: Beats
@@ -101,10 +102,21 @@ export class Sessions {
 
   /**
    * From now on the session gets its tasks from this node, which then knows all that it holds. Answers its last grant. Rejects with
-   * `session_lost` when it lives no more.
+   * `session_lost` when it lives no more. One take-over at a time: who asks meanwhile gets the same answer.
    */
-  async serve(state: SessionState): Promise<number> {
+  serve(state: SessionState): Promise<number> {
+    const serving = this.#serving.get(state)
+    if (serving) return serving
+    const fresh = this.#takeOver(state).finally(() => this.#serving.delete(state))
+    this.#serving.set(state, fresh)
+    return fresh
+  }
+
+  async #takeOver(state: SessionState): Promise<number> {
     const { store, clock } = this.#options
+    // what was begun when another node had the session must be refused, not be granted beside what that node gave
+    state.isServed = false
+    await state.untilUnpromised()
     const { doubts } = state
     const answer = await store.serve(state.row.id)
     if (!answer) throw this.#lose(state)
