@@ -23,25 +23,35 @@ export function workflowLine({ graph, nodes, open }: WorkflowRecord): string {
   return progressLine({ count: (status) => counts.get(status) ?? 0, finished: nodes - open }, nodes)
 }
 
-/** The bar, full when nothing is left. */
-function bar(done: number, total: number): string {
-  const filled = total === 0 ? BAR_WIDTH : Math.min(BAR_WIDTH, Math.floor((done / total) * BAR_WIDTH))
-  return `[${'█'.repeat(filled)}${'·'.repeat(BAR_WIDTH - filled)}]`
+/** The bar, full when nothing is left. Of an open one nobody knows where it ends: it is never full. */
+function bar(done: number, total: number, isOpen = false): string {
+  const width = isOpen ? BAR_WIDTH - 1 : BAR_WIDTH
+  const filled = total === 0 && !isOpen ? width : Math.min(width, Math.floor((done / Math.max(1, total)) * width))
+  return `[${'█'.repeat(filled)}${'·'.repeat(width - filled)}${isOpen ? '…' : ''}]`
+}
+
+/** How many tasks an operation will come to, as counted before it began: about so many, or more than so many. */
+export interface ExpectedTasks {
+  readonly count: number
+  readonly isAtLeast: boolean
 }
 
 /**
- * E.g. `[██████··············] 312/1000 · 310 done · 2 skipped`.
- * @param expected about how many tasks it will come to; null: nobody knows, and there is no bar
+ * E.g. `[██████··············] 312/1000 · 310 done · 2 skipped`, `[██████·············…] 3210 of more than 10000 · 3210 done`. Where
+ * it does not fit, the bar goes first, then how many were skipped or failed.
+ * @param expected null: nobody counted, and there is no bar
+ * @param width columns that there are
  */
-export function bulkLine({ status, matched, done, skipped, failed }: BulkRecord, expected: number | null): string {
-  const total = status === 'SUCCEEDED' ? matched : Math.max(matched, expected ?? 0)
-  const ahead = expected === null ? `${matched}` : `${bar(matched, total)} ${matched}/${total}`
-  const counts = [
-    `${done} done`,
-    ...(skipped > 0 ? [`${skipped} skipped`] : []),
-    ...(failed > 0 ? [`${failed} failed`] : []),
-  ]
-  return [ahead, ...counts, ...(status === 'RUNNING' ? [] : [status])].join(' · ')
+export function bulkLine(record: BulkRecord, expected: ExpectedTasks | null, width: number): string {
+  const { status, matched, done, skipped, failed } = record
+  const isOpen = expected?.isAtLeast === true && status !== 'SUCCEEDED'
+  const total = status === 'SUCCEEDED' ? matched : Math.max(matched, expected?.count ?? 0)
+  const ahead = expected === null ? `${matched} so far` : `${matched}${isOpen ? ' of more than ' : '/'}${total}`
+  const end = status === 'RUNNING' ? [] : [status]
+  const others = [...(skipped > 0 ? [`${skipped} skipped`] : []), ...(failed > 0 ? [`${failed} failed`] : [])]
+  const plain = [ahead, `${done} done`, ...others, ...end].join(' · ')
+  const whole = expected === null ? plain : `${bar(matched, total, isOpen)} ${plain}`
+  return [whole, plain].find((line) => line.length <= width) ?? [ahead, ...end].join(' · ')
 }
 
 /** Shows a line while it changes: one line redrawn in place for a person, else a line each second. */
@@ -59,12 +69,12 @@ export class ProgressDisplay {
     this.showLine(() => progressLine(tally, total), last)
   }
 
-  /** The same of any line. */
-  showLine(make: () => string, last = false): void {
+  /** The same of any line, which is told how wide it may be. */
+  showLine(make: (width: number) => string, last = false): void {
     const interval = this.terminal.isInteractive ? REDRAW_MS : LOG_LINE_MS
     if (!last && this.now() - this.#lastAt < interval) return
     this.#lastAt = this.now()
-    const line = make()
+    const line = make(this.terminal.isInteractive ? this.terminal.width - 1 : Number.POSITIVE_INFINITY)
     if (this.terminal.isInteractive) this.#redraw(line, last)
     else if (line !== this.#drawn) this.terminal.err(`${line}\n`)
     this.#drawn = line

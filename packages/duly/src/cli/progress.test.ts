@@ -1,8 +1,9 @@
 import { type TaskStatus, taskStatuses } from '@duly/domain'
+import type { BulkRecord } from '@duly/sdk'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Pace } from './pace.js'
-import { ProgressDisplay, progressLine } from './progress-line.js'
+import { bulkLine, ProgressDisplay, progressLine } from './progress-line.js'
 import { Tally } from './tally.js'
 import type { Terminal } from './terminal.js'
 import { FEW, LOOKS_A_SECOND, LOOKS_AT_ONCE, type Look, waitSecondsFor, watchTasks } from './watch-tasks.js'
@@ -97,6 +98,26 @@ function tallyOf(count: number): Tally {
   for (let id = 0; id < count; id += 1) tally.note(String(id), 'PENDING')
   return tally
 }
+
+describe('the line of an operation on many tasks', () => {
+  const record = { status: 'RUNNING', matched: 8, done: 7, skipped: 1, failed: 0 } as BulkRecord
+  const lineOf = (count: number, isAtLeast: boolean, over: Partial<BulkRecord> = {}): string =>
+    bulkLine({ ...record, ...over }, { count, isAtLeast }, 80)
+
+  it('has a bar that is full at the end alone, and names no total that nobody knows', () => {
+    expect(lineOf(16, false)).toBe('[██████████··········] 8/16 · 7 done · 1 skipped')
+    expect(lineOf(16, true)).toBe('[█████████··········…] 8 of more than 16 · 7 done · 1 skipped')
+    expect(lineOf(4, true)).toBe('[███████████████████…] 8 of more than 8 · 7 done · 1 skipped')
+    expect(lineOf(0, true, { matched: 0, done: 0, skipped: 0 })).toBe(`[${'·'.repeat(19)}…] 0 of more than 0 · 0 done`)
+    expect(lineOf(4, true, { status: 'SUCCEEDED' })).toBe(`[${'█'.repeat(20)}] 8/8 · 7 done · 1 skipped · SUCCEEDED`)
+    expect(bulkLine(record, null, 80)).toBe('8 so far · 7 done · 1 skipped')
+  })
+
+  it('gives up the bar, then the parts, where the screen is narrow', () => {
+    const at = (width: number): string => bulkLine(record, { count: 16, isAtLeast: false }, width)
+    expect([60, 40, 20].map(at)).toEqual([at(80), '8/16 · 7 done · 1 skipped', '8/16'])
+  })
+})
 
 describe('the pace', () => {
   it('lets no more happen in any second than it should, and saves nothing up', () => {

@@ -25,11 +25,11 @@ const letter = {
 }
 
 /** A server of one operation, that ends so, and of some dead letters. */
-async function server(end: object = { status: 'SUCCEEDED', matched: 12, done: 11, skipped: 1 }) {
+async function server(end: object = { status: 'SUCCEEDED', matched: 12, done: 11, skipped: 1 }, counted: object = {}) {
   const calls: { method: string; url: string; body: Record<string, unknown> }[] = []
   let looks = 0
   const answerTo = (url: string, body: Record<string, unknown>): object => {
-    if (url.endsWith('/tasks/bulk')) return body.dry_run ? preview : operation
+    if (url.endsWith('/tasks/bulk')) return body.dry_run ? { ...preview, ...counted } : operation
     if (url.includes('/dlq/summary')) return { letters: 9, groups: 2, items: [group], is_complete: true }
     if (/\/dlq\/(?:retry|discard)-all/.test(url) || url.endsWith('/cancel')) return operation
     if (url.includes('/dlq')) return { items: [letter], next_cursor: /queue=long(?!.*cursor)/.test(url) ? 'c' : null }
@@ -93,6 +93,34 @@ describe('duly task bulk', () => {
     expect(err).toMatch(/\[█{20}\] 12\/12 · 11 done · 1 skipped · SUCCEEDED\n$/)
     expect(out).toMatch(/^operation +bulk-1\nstatus +SUCCEEDED\n/)
     expect(calls[1]?.body).toEqual({ action: 'cancel', filter: { queue: 'q' } })
+  })
+
+  it('shows a bar with an open end when only a part was counted, and numbers before anything else on a narrow screen', async () => {
+    const watched = async (width: number, over: { command?: string[]; end?: object } = {}): Promise<string> => {
+      const { at } = await server(over.end, { matched: 6, at_least: true })
+      const command = over.command ?? ['task', 'bulk', 'cancel', '--queue', 'q', '--yes']
+      const { err } = await cli([...command, ...at], { isInteractive: true, width })
+      for (const line of err.split(/[\r\n]/)) expect(line.replace('\u001b[2K', '').length).toBeLessThan(width)
+      return err
+    }
+    const wide = await watched(80)
+    expect(wide).toContain('[████████████·······…] 4 of more than 6 · 4 done')
+    expect(wide).toMatch(/\[█{20}\] 12\/12 · 11 done · 1 skipped · SUCCEEDED\n$/)
+    const narrow = await watched(36, { end: { status: 'CANCELLED', matched: 12, done: 11, failed: 1 } })
+    expect(narrow).toContain('\u001b[2K4 of more than 6 · 4 done')
+    expect(narrow.endsWith('\u001b[2K12 of more than 12 · CANCELLED\n')).toBe(true)
+    const later = await watched(80, { command: ['task', 'bulk', 'watch', 'bulk-1'] })
+    expect(later).toContain('4 so far · 4 done')
+    expect(later).not.toContain('[█')
+  })
+
+  it('tells its progress in whole lines where nobody sits before it', async () => {
+    const { at } = await server(undefined, { matched: 6, at_least: true })
+    const { err } = await cli(['task', 'bulk', 'cancel', '--queue', 'q', '--yes', ...at])
+    for (const control of ['\r', '\u001b']) expect(err).not.toContain(control)
+    expect(err).toMatch(
+      /^\[█{12}·{7}…\] 4 of more than 6 · 4 done\n(.*\n)*\[█{20}\] 12\/12 · 11 done · 1 skipped · SUCCEEDED\n$/,
+    )
   })
 
   it('with --json prints the record as the API tells it, and nothing else', async () => {

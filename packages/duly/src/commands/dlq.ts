@@ -101,7 +101,7 @@ function allLetters(context: Context, { name, summary, would, start }: AllLetter
         }
         const handle = await start(duly, filters)
         if (flags.detach) return print(context, flags, await handle.progress(), renderBulk)
-        await followBulk(context, handle, { options: flags, expected: isExact ? count : null })
+        await followBulk(context, handle, { options: flags, expected: { count, isAtLeast: !isExact } })
       }),
     )
 }

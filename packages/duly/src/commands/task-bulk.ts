@@ -55,7 +55,8 @@ async function change(
   if (yes !== true) throw new CliError('usage', `this would ${action} ${matchedText(preview)}`, 'Add --yes to do it.')
   const handle = await duly.tasks.bulk(action, which)
   if (detach) return print(context, flags, await handle.progress(), renderBulk)
-  await followBulk(context, handle, { options: flags, expected: preview.atLeast ? null : preview.matched })
+  const expected = { count: preview.matched, isAtLeast: preview.atLeast }
+  await followBulk(context, handle, { options: flags, expected })
 }
 
 function list(context: Context): Command {

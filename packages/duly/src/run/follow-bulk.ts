@@ -1,14 +1,14 @@
 import type { BulkHandle, BulkRecord } from '@duly/sdk'
 import { exitCode } from '../cli/exit-codes.js'
-import { bulkLine, ProgressDisplay } from '../cli/progress-line.js'
+import { bulkLine, type ExpectedTasks, ProgressDisplay } from '../cli/progress-line.js'
 import { renderBulk } from '../cli/render-dlq.js'
 import { type CommonOptions, type Context, print } from '../commands/command.js'
 import { whileWatching } from './while-watching.js'
 
 export interface FollowOptions {
   readonly options: CommonOptions
-  /** About how many tasks it will come to; null: nobody knows. */
-  readonly expected: number | null
+  /** Null: nobody counted. */
+  readonly expected: ExpectedTasks | null
 }
 
 /** Shows an operation until it ends, and how it ended. A signal ends the watching alone. */
@@ -20,7 +20,7 @@ export async function followBulk(
   const display = new ProgressDisplay(context.terminal)
   const onProgress = (record: BulkRecord): void => {
     if (options.json) return
-    display.showLine(() => bulkLine(record, expected), record.status !== 'RUNNING')
+    display.showLine((width) => bulkLine(record, expected, width), record.status !== 'RUNNING')
   }
   const { id } = handle
   const goesOn = `The operation ${id} goes on. Follow it: duly task bulk watch ${id}\nStop it: duly task bulk stop ${id}`
