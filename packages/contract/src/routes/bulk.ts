@@ -20,7 +20,7 @@ export const bulkRoutes = {
       200: { description: 'A dry run: what it would change.', schema: bulk.BulkPreview },
       202: operation('The operation.'),
     },
-    problems: ['rate_limited'],
+    problems: ['rate_limited', 'commit_unknown'],
   },
   listBulkOperations: {
     tag,
@@ -54,6 +54,6 @@ export const bulkRoutes = {
     description: 'What it has done stays done. Cancelling a cancelled one again changes nothing.',
     params: bulk.BulkParams,
     responses: { 200: operation('The operation, CANCELLED.') },
-    problems: ['not_found', 'wrong_state'],
+    problems: ['not_found', 'wrong_state', 'commit_unknown'],
   },
 } as const satisfies ApiRouteGroup

@@ -20,7 +20,7 @@ export const cronRoutes = {
     body: cron.CreateCronTask,
     bodyLimit: 'single',
     responses: { 201: record('The definition.') },
-    problems: ['name_taken', 'unprocessable'],
+    problems: ['name_taken', 'unprocessable', 'commit_unknown'],
   },
   listCronTasks: {
     tag,
@@ -54,7 +54,7 @@ export const cronRoutes = {
     body: cron.EditCronTask,
     bodyLimit: 'single',
     responses: { 200: record('The definition as it stands now.') },
-    problems: ['not_found', 'unprocessable'],
+    problems: ['not_found', 'unprocessable', 'commit_unknown'],
   },
   getCronTaskByName: {
     tag,
@@ -79,7 +79,7 @@ export const cronRoutes = {
     body: cron.PutCronTask,
     bodyLimit: 'single',
     responses: { 200: record('It was there: replaced, or left as it was.'), 201: record('It is new.') },
-    problems: ['unprocessable'],
+    problems: ['unprocessable', 'commit_unknown'],
   },
   deleteCronTask: {
     ...one,
@@ -89,7 +89,7 @@ export const cronRoutes = {
     scope: 'submit',
     description: 'Tasks that it made stay, with their records; unfinished ones go on.',
     responses: { 204: { description: 'Deleted.' } },
-    problems: ['not_found'],
+    problems: ['not_found', 'commit_unknown'],
   },
   pauseCronTask: {
     ...one,
@@ -99,7 +99,7 @@ export const cronRoutes = {
     scope: 'submit',
     description: 'Repeating it changes nothing.',
     responses: { 200: record('The definition as it stands now.') },
-    problems: ['not_found'],
+    problems: ['not_found', 'commit_unknown'],
   },
   resumeCronTask: {
     ...one,
@@ -109,7 +109,7 @@ export const cronRoutes = {
     scope: 'submit',
     description: 'What was missed meanwhile is judged by its misfire policy. Repeating it changes nothing.',
     responses: { 200: record('The definition as it stands now.') },
-    problems: ['not_found'],
+    problems: ['not_found', 'commit_unknown'],
   },
   triggerCronTask: {
     ...one,
@@ -167,6 +167,6 @@ export const cronRoutes = {
     body: crontab.ImportCrontab,
     bodyLimit: 'single',
     responses: { 200: { description: 'What became of each line.', schema: crontab.ImportedCrontab } },
-    problems: ['unprocessable'],
+    problems: ['unprocessable', 'commit_unknown'],
   },
 } as const satisfies ApiRouteGroup

@@ -40,7 +40,7 @@ export const deadLetterRoutes = {
     scope: 'submit',
     description: 'It leaves the dead letters and becomes PENDING with its retries restored, under the same id.',
     responses: { 200: { description: 'The record as it stands now.', schema: Task } },
-    problems: ['not_found', 'wrong_state'],
+    problems: ['not_found', 'wrong_state', 'commit_unknown'],
   },
   retryDeadLetters: {
     tag,
@@ -52,7 +52,7 @@ export const deadLetterRoutes = {
       'In the background, the latest first: an operation that can be watched and cancelled. Tasks that die after the call are not touched. Without a filter it means all dead letters.',
     query: dlq.DeadLetterQuery,
     responses: { 202: { description: 'The operation.', schema: BulkOperation } },
-    problems: ['forbidden', 'rate_limited'],
+    problems: ['forbidden', 'rate_limited', 'commit_unknown'],
   },
   discardDeadLetters: {
     tag,
@@ -64,7 +64,7 @@ export const deadLetterRoutes = {
       'In the background, the latest first: an operation that can be watched and cancelled. Each leaves the dead letters for good, as by `DELETE /dlq/{task_id}`. Tasks that die after the call are not touched. Without a filter it means all dead letters.',
     query: dlq.DeadLetterQuery,
     responses: { 202: { description: 'The operation.', schema: BulkOperation } },
-    problems: ['forbidden', 'rate_limited'],
+    problems: ['forbidden', 'rate_limited', 'commit_unknown'],
   },
   discardDeadLetter: {
     ...one,
@@ -75,6 +75,6 @@ export const deadLetterRoutes = {
     description:
       'The record stays, DEAD, with `discarded_at`; it is kept and removed like that of any finished task and can no longer be retried. Takes the scope `submit`, as cancelling does: whoever may retry a dead task and cancel it can give it up anyway, and this says so in its trail.',
     responses: { 204: { description: 'Discarded.' } },
-    problems: ['not_found'],
+    problems: ['not_found', 'commit_unknown'],
   },
 } as const satisfies ApiRouteGroup

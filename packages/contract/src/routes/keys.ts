@@ -15,7 +15,7 @@ export const keyRoutes = {
     body: keys.CreateApiKey,
     bodyLimit: 'single',
     responses: { 201: { description: 'The key, with its secret.', schema: keys.CreatedApiKey } },
-    problems: ['unprocessable'],
+    problems: ['unprocessable', 'commit_unknown'],
   },
   listApiKeys: {
     ...key,
@@ -36,6 +36,6 @@ export const keyRoutes = {
       'When the answer comes, no node takes the key any more, and calls that were held for it have ended. Revoking it again changes nothing.',
     params: keys.ApiKeyParams,
     responses: { 200: { description: 'Revoked, now or before.', schema: keys.RevokedApiKey } },
-    problems: ['not_found'],
+    problems: ['not_found', 'commit_unknown'],
   },
 } as const satisfies ApiRouteGroup

@@ -34,7 +34,7 @@ export const queueRoutes = {
       'At once, on every node. What runs goes on, tasks are still taken and wait. A queue that does not exist yet comes into being, paused, and `created` says so: a name that is a slip would stay. Repeating it changes nothing.',
     scope: 'admin',
     responses: { 200: { description: 'The queue as it stands, and whether it is new.', schema: queues.PausedQueue } },
-    problems: ['forbidden', 'unprocessable'],
+    problems: ['forbidden', 'unprocessable', 'commit_unknown'],
   },
   resumeQueue: {
     ...queue,
@@ -44,7 +44,7 @@ export const queueRoutes = {
     description: 'Waiting workers are woken at once, on every node. Repeating it changes nothing.',
     scope: 'admin',
     responses: { 200: { description: 'The queue as it stands.', schema: queues.Queue } },
-    problems: ['forbidden', 'not_found'],
+    problems: ['forbidden', 'not_found', 'commit_unknown'],
   },
   purgeQueue: {
     ...queue,
@@ -55,6 +55,6 @@ export const queueRoutes = {
       'Tasks that are PENDING when the call begins become CANCELLED, with the reason `purged`; they keep their records and can be retried. Scheduled, retrying and running tasks stay. One call works for some seconds at most: call again while `complete` is false. To keep new tasks from starting meanwhile, pause the queue first.',
     scope: 'admin',
     responses: { 200: { description: 'What was cancelled, and what is left.', schema: queues.PurgedQueue } },
-    problems: ['forbidden', 'not_found'],
+    problems: ['forbidden', 'not_found', 'commit_unknown'],
   },
 } as const satisfies ApiRouteGroup

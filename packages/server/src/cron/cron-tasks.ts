@@ -17,6 +17,7 @@ import type {
   Submitted,
 } from '../model.js'
 import type { CronStore, ScheduledDefinition, StoredCron, StoredSummary } from '../store/cron-store.js'
+import { readBack } from '../store/faults.js'
 import { importCrontab } from './crontab-import.js'
 import { isSameCourse, isSameDefinition } from './sameness.js'
 import { anchorOf, fireTimesFrom, goesOn, nextAfter, wakeAt } from './schedule.js'
@@ -88,7 +89,7 @@ export class CronTasks {
       const stored = await this.#stored(id, tenant)
       const definition = edited(stored, edit)
       if (isSameDefinition(stored, definition)) return shown(stored)
-      if (await this.#replace(stored, definition, tenant)) return this.get(id, tenant)
+      if (await this.#replace(stored, definition, tenant)) return readBack(() => this.get(id, tenant))
     }
     throw restless()
   }
@@ -146,7 +147,7 @@ export class CronTasks {
     }
     if (isSameDefinition(stored, wanted)) return { record: shown(stored), result: 'unchanged' }
     if (!(await this.#replace(stored, wanted, boundTo))) return null
-    return { record: await this.get(stored.id, wanted.tenant), result: 'replaced' }
+    return { record: await readBack(() => this.get(stored.id, wanted.tenant)), result: 'replaced' }
   }
 
   async #create(scheduled: ScheduledDefinition, boundTo: TenantScope): Promise<CronRecord> {
@@ -157,7 +158,7 @@ export class CronTasks {
       throw new DulyError('unprocessable', said)
     }
     this.#tell(scheduled)
-    return this.get(scheduled.id, scheduled.tenant)
+    return readBack(() => this.get(scheduled.id, scheduled.tenant))
   }
 
   /** False: somebody else changed it meanwhile. */

@@ -7,7 +7,19 @@ const columns = `
   b.skipped::float8 as skipped, b.failed::float8 as failed, b.error, ${ms('b.created_at', 'createdAtMs')},
   ${ms('b.updated_at', 'updatedAtMs')}, ${ms('b.completed_at', 'completedAtMs')}`
 
-/** Unless the tenant, or those who are bound to none, have $7 running already. */
+/** The namespace of our locks by two numbers. */
+const startLocks = 1
+
+/**
+ * Those of one tenant, or of those who are bound to none, start one after the other, so that what is counted then is so. A statement by
+ * itself: the next one's snapshot has what the one who held the lock before did. Tenants that share a hash wait for each other, no more.
+ */
+export const lockStarts: Statement = {
+  name: 'lock_bulk_starts',
+  text: `select pg_advisory_xact_lock(${startLocks}, coalesce(hashtext($1::text), 0))`,
+}
+
+/** Unless the tenant, or those who are bound to none, have $7 running already. Exact under {@link lockStarts}. */
 export const create: Statement = {
   name: 'create_bulk',
   text: `

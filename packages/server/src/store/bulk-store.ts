@@ -1,6 +1,7 @@
 import { type BulkStatus, type Lane, partitionOf, type TenantScope, type Uuid } from '@duly/domain'
 import type { BulkOrder, BulkRecord, EndedTask } from '../model.js'
 import * as sql from './bulk-sql.js'
+import { change, changeBy } from './commits.js'
 import { type Connection, type Database, rowsOf } from './database.js'
 import * as letters from './dead-letter-sql.js'
 import { int2Array, uuidArray } from './params.js'
@@ -63,7 +64,11 @@ export class BulkStore {
     { tenant, actor, limit }: { readonly tenant: TenantScope; readonly actor: string; readonly limit: number },
   ): Promise<BulkRecord | null> {
     const values = [id, action, source, JSON.stringify(filters), tenant, actor, limit]
-    return recordOf((await this.#database.query<BulkRow>(sql.create, values))[0])
+    const rows = await change(this.#database, async (client) => {
+      await rowsOf(client, sql.lockStarts, [tenant])
+      return rowsOf<BulkRow>(client, sql.create, values)
+    })
+    return recordOf(rows[0])
   }
 
   async read(id: Uuid, tenant: TenantScope): Promise<BulkRecord | null> {
@@ -78,7 +83,7 @@ export class BulkStore {
 
   /** Null: it did not run, or is not there. */
   async cancel(id: Uuid, tenant: TenantScope): Promise<BulkRecord | null> {
-    return recordOf((await this.#database.query<BulkRow>(sql.cancel, [id, tenant]))[0])
+    return recordOf((await changeBy<BulkRow>(this.#database, sql.cancel, [id, tenant]))[0])
   }
 
   /** The operation that has waited longest, held for `leaseMs` from each of its steps on; null: none waits. */

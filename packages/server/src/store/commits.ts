@@ -1,5 +1,6 @@
 import { DulyError, timestampMsOf, type Uuid } from '@duly/domain'
-import { asDulyError, faultKind, isUnknownOutcome, UnsettledOutcome } from './faults.js'
+import { type Connection, type Database, type Row, rowsOf, type Statement } from './database.js'
+import { asDulyError, faultKind, isUnknownOutcome, outcomeUnknown, UnsettledOutcome } from './faults.js'
 
 /** A transaction that makes rows with ids that were minted for it, so that they tell whether it was committed. */
 export interface Commit<Done> {
@@ -47,6 +48,69 @@ async function settled<Done>(error: unknown, { lookUp, advice }: Commit<Done>): 
   if (found === null) throw error
   return found
 }
+
+/** The number by which the store knows a transaction, also when its connection is gone. */
+const numberOf: Statement = { name: 'transaction_number', text: 'select pg_current_xact_id()::text as number' }
+
+/** How a transaction ended; `in progress`, or null when it is long ago. An error when there was none of that number. */
+const endOf: Statement = { name: 'transaction_end', text: 'select pg_xact_status($1::text::xid8) as "end"' }
+
+/**
+ * Runs a transaction whose end is known although the answer to its COMMIT gets lost: the store says then whether it was committed, and
+ * what it came to has been read before. So it serves changes of any kind, whether or not they leave something to be recognised by. It
+ * costs two round trips more than a statement by itself: for what people ask for, not for what every task does.
+ * Errors come out as they are but for those of a broken connection.
+ * @throws DulyError `store_unavailable` when nothing was changed, `commit_unknown` when the store could not say
+ */
+export async function decided<T>(
+  database: Database,
+  work: (client: Connection) => Promise<T>,
+  path: 'hot' | 'general' = 'hot',
+): Promise<T> {
+  const made: { number: string; value: T }[] = []
+  try {
+    return await database.transaction(async (client) => {
+      const [row] = await rowsOf<{ number: string }>(client, numberOf, [])
+      const value = await work(client)
+      made.push({ number: row?.number ?? '', value })
+      return value
+    }, path)
+  } catch (error) {
+    if (!isUnknownOutcome(error) && !(error instanceof UnsettledOutcome)) throw error
+    const [done] = made
+    // it broke before its COMMIT was sent
+    if (done === undefined) throw asDulyError(error)
+    const [told] = await database.query<{ end: string | null }>(endOf, [done.number]).catch(() => [])
+    if (told?.end === 'committed') return done.value
+    throw told?.end === 'aborted' ? asDulyError(error) : outcomeUnknown(error)
+  }
+}
+
+/**
+ * Makes a change that somebody asked for, off the hot path unless said otherwise; deadlocks and lock time-outs are tried again.
+ * @throws DulyError as {@link decided}
+ */
+export async function change<T>(
+  database: Database,
+  work: (client: Connection) => Promise<T>,
+  path: 'hot' | 'general' = 'general',
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await decided(database, work, path)
+    } catch (error) {
+      if (attempt < maxTries && faultKind(error) === 'transient') continue
+      throw asDulyError(error)
+    }
+  }
+}
+
+/** {@link change} by one statement. */
+export const changeBy = <R extends object = Row>(
+  database: Database,
+  statement: Statement,
+  values: readonly unknown[],
+): Promise<R[]> => change(database, (client) => rowsOf<R>(client, statement, values))
 
 /** What a commit did: one result a row, and where those stand that are new. */
 export interface Committed<Result, Placed> {

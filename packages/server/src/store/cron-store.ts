@@ -7,6 +7,7 @@ import {
   type Uuid,
 } from '@duly/domain'
 import type { CronDefinition, CronFilters, CronTemplate, FiringRecord, Page, PageRequest } from '../model.js'
+import { changeBy } from './commits.js'
 import * as sql from './cron-sql.js'
 import { checkedPayload, packTemplate, type TemplateColumns, unpackTemplate } from './cron-template.js'
 import type { Database } from './database.js'
@@ -73,18 +74,20 @@ export class CronStore {
    * @throws DulyError `name_taken`
    */
   async create(definition: ScheduledDefinition, limit: number): Promise<boolean> {
-    const rows = await this.#database.query(sql.create, [...valuesOf(definition), limit]).catch((error: unknown) => {
-      throw isTaken(error)
-        ? new DulyError('name_taken', `There is a recurring task ${definition.name} already.`)
-        : error
-    })
+    const rows = await changeBy(this.#database, sql.create, [...valuesOf(definition), limit]).catch(
+      (error: unknown) => {
+        throw isTaken(error)
+          ? new DulyError('name_taken', `There is a recurring task ${definition.name} already.`)
+          : error
+      },
+    )
     return rows.length > 0
   }
 
   /** False: the definition is not of that version any more. */
   async replace(definition: ScheduledDefinition, { version, keepsNext, shiftMs }: Replacing): Promise<boolean> {
     const values = [...valuesOf(definition), version, keepsNext, shiftMs]
-    return (await this.#database.query(sql.replace, values)).length > 0
+    return (await changeBy(this.#database, sql.replace, values)).length > 0
   }
 
   async read(id: Uuid, tenant: TenantScope): Promise<StoredCron | null> {
@@ -99,7 +102,7 @@ export class CronStore {
 
   /** False: there was none. */
   async remove(id: Uuid, tenant: TenantScope): Promise<boolean> {
-    return (await this.#database.query(sql.remove, [id, tenant])).length > 0
+    return (await changeBy(this.#database, sql.remove, [id, tenant])).length > 0
   }
 
   /** Newest first, by id. */

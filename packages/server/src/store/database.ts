@@ -124,19 +124,23 @@ export class Database {
    * the connection broke, they do so after its server process has ended, which may have gone on with what was sent: what
    * can be read then is final. `UnsettledOutcome` when that could not be reached.
    */
-  async withHot<T>(work: (client: Connection) => Promise<T>): Promise<T> {
-    const client = await this.#hot.connect().catch((error: unknown) => {
+  withHot<T>(work: (client: Connection) => Promise<T>): Promise<T> {
+    return this.#with(this.#hot, work)
+  }
+
+  async #with<T>(pool: pg.Pool, work: (client: Connection) => Promise<T>): Promise<T> {
+    const client = await pool.connect().catch((error: unknown) => {
       throw asDulyError(error)
     })
-    let broken: Error | undefined
     try {
-      return await work(client)
+      const value = await work(client)
+      client.release()
+      return value
     } catch (error) {
-      if (faultKind(error) === 'unavailable') broken = error as Error
+      // its place is free before another connection is asked for: of those whose connections broke together, each would wait for the others
+      client.release(faultKind(error) === 'unavailable' ? (error as Error) : this.#spoilt.has(client))
       if (isUnknownOutcome(error)) await this.#settle(client, error)
       throw error
-    } finally {
-      client.release(broken ?? this.#spoilt.has(client))
     }
   }
 
@@ -152,9 +156,12 @@ export class Database {
     throw new UnsettledOutcome(cause)
   }
 
-  /** Runs `work` in one transaction on the hot path. A COMMIT that the server answers with ROLLBACK has failed. */
-  async transaction<T>(work: (client: Connection) => Promise<T>): Promise<T> {
-    return this.withHot(async (client) => {
+  /**
+   * Runs `work` in one transaction, on the hot path unless said otherwise. A COMMIT that the server answers with ROLLBACK has failed.
+   * Errors come out as those of {@link withHot}.
+   */
+  transaction<T>(work: (client: Connection) => Promise<T>, path: 'hot' | 'general' = 'hot'): Promise<T> {
+    return this.#with(path === 'hot' ? this.#hot : this.#general, async (client) => {
       await client.query('begin')
       try {
         const value = await work(client)

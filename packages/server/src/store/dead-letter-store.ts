@@ -8,6 +8,7 @@ import type {
   PageRequest,
   SummaryFilters,
 } from '../model.js'
+import { changeBy } from './commits.js'
 import type { Database } from './database.js'
 import * as sql from './dead-letter-sql.js'
 import { textArray, uuidArray } from './params.js'
@@ -91,7 +92,7 @@ export class DeadLetterStore {
     { actor, reason }: { readonly actor: string; readonly reason: string | null },
   ): Promise<Uuid[]> {
     const values = [uuidArray(ids), actor, reason, this.#slot, tenant, null]
-    return (await this.#database.query<{ id: Uuid }>(sql.discard, values)).map(({ id }) => id)
+    return (await changeBy<{ id: Uuid }>(this.#database, sql.discard, values)).map(({ id }) => id)
   }
 
   /** Gives letters of the version before what groups them; answers whether there may be more. */

@@ -1,5 +1,6 @@
 import { gates, type Priority, statusGuard, type TenantScope, type Uuid } from '@duly/domain'
 import type { TaskEdit } from '../model.js'
+import { changeBy } from './commits.js'
 import type { Database, Statement } from './database.js'
 import { ofTenant } from './tenant-scope.js'
 import type { DueTimer } from './timer-store.js'
@@ -102,7 +103,7 @@ export class EditStore {
   async edit(id: Uuid, tenant: TenantScope, change: { edit: TaskEdit; actor: string }): Promise<EditedTask | null> {
     const { scheduledAtMs, priority, payload, queue, maxRetries, timeoutMs } = change.edit
     const scheduledAt = typeof scheduledAtMs === 'number' ? new Date(scheduledAtMs) : null
-    const [row] = await this.#database.query<EditedTask & { priority: Priority }>(edit, [
+    const [row] = await changeBy<EditedTask & { priority: Priority }>(this.#database, edit, [
       ...[id, tenant, this.#slot, change.actor, fieldsOf(change.edit)],
       ...[scheduledAtMs !== undefined, scheduledAt, priority ?? null, payload ?? null, queue ?? null],
       ...[maxRetries ?? null, timeoutMs === undefined ? null : Math.round(timeoutMs)],

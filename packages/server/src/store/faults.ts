@@ -96,12 +96,20 @@ export function outcomeUnknown(cause: unknown): DulyError {
   return new DulyError('commit_unknown', detail, { retryAfterSeconds: 1, cause })
 }
 
+/** The store could not be reached, and nothing was changed. */
+export const isUnavailable = (error: unknown): boolean =>
+  error instanceof DulyError && error.code === 'store_unavailable'
+
+/** Whether the change was made is not known. */
+export const isCommitUnknown = (error: unknown): boolean =>
+  error instanceof DulyError && error.code === 'commit_unknown'
+
 /** Reads what a change came to that is made; a store that goes away meanwhile takes nothing of it back. */
 export async function readBack<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read()
   } catch (error) {
-    if (!(error instanceof DulyError) || error.code !== 'store_unavailable') throw error
+    if (!isUnavailable(error)) throw error
     const detail = 'The change was made, but how things stand after it could not be read. Look before you repeat it.'
     throw new DulyError('commit_unknown', detail, { retryAfterSeconds: 1, cause: error })
   }

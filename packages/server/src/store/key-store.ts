@@ -1,5 +1,6 @@
 import type { Scope, TenantScope, Uuid } from '@duly/domain'
 import type { ApiKeyRecord, Page, PageRequest } from '../model.js'
+import { changeBy } from './commits.js'
 import { byKey, type Database, type Statement } from './database.js'
 import { byteaArray, textArray, uuidArray } from './params.js'
 import { ofTenant } from './tenant-scope.js'
@@ -134,7 +135,7 @@ export class KeyStore {
     const { id, name, hash, scopes, tenant, expiresAtMs } = key
     type CreateRow = ApiKeyRecord & { readonly isLate: boolean; readonly isFull: boolean }
     const values = [id, name, hash, textArray(scopes), tenant, expiresAtMs, most]
-    const [row] = await this.#database.query<CreateRow>(create, values)
+    const [row] = await changeBy<CreateRow>(this.#database, create, values)
     const { isLate, isFull, ...record } = row as CreateRow
     if (isLate) return 'late'
     return isFull ? 'full' : record
@@ -149,7 +150,7 @@ export class KeyStore {
 
   /** Null: there is no such key. */
   async revoke(id: Uuid, tenant: TenantScope): Promise<RevokedRow | null> {
-    const [row] = await this.#database.query<RevokedRow & { isThere: boolean }>(revoke, [id, tenant, this.#node])
+    const [row] = await changeBy<RevokedRow & { isThere: boolean }>(this.#database, revoke, [id, tenant, this.#node])
     return row?.isThere ? row : null
   }
 

@@ -1,6 +1,7 @@
 import type { Uuid } from '@duly/domain'
 import type { EndedTask } from '../model.js'
-import { byKey, type Database, type Statement } from './database.js'
+import { change } from './commits.js'
+import { byKey, type Database, rowsOf, type Statement } from './database.js'
 import { waitingEnd } from './transition-parts.js'
 
 /** Where a purge begins: what is PENDING by then is its matter, what comes later is not. Null: there is no such queue. */
@@ -88,7 +89,7 @@ export class PurgeStore {
   }> {
     const { cutoff, actor, after, limit } = options
     const values = [queue, cutoff, actor, ...after, limit, this.#slot]
-    const rows = await this.#database.hot<PurgedRow>(purge, values)
+    const rows = await change(this.#database, (client) => rowsOf<PurgedRow>(client, purge, values), 'hot')
     const last = rows.reduce<PurgedRow | null>((max, row) => (max === null || row.place > max.place ? row : max), null)
     const isLast = rows.length < limit || last === null
     const nodes = rows.filter(({ isNode }) => isNode).map(({ id }) => id)

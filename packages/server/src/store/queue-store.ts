@@ -1,5 +1,6 @@
 import type { TenantScope } from '@duly/domain'
 import type { QueueRecord } from '../model.js'
+import { changeBy } from './commits.js'
 import type { Database, Statement } from './database.js'
 import { ofTenant } from './tenant-scope.js'
 
@@ -84,12 +85,12 @@ export class QueueStore {
 
   /** Whether the queue is new; null: there is no such queue, and no room for another beside the `limit` that there are. */
   async pause(name: string, limit: number): Promise<boolean | null> {
-    return (await this.#database.query<{ created: boolean }>(pause, [name, limit]))[0]?.created ?? null
+    return (await changeBy<{ created: boolean }>(this.#database, pause, [name, limit]))[0]?.created ?? null
   }
 
   /** False: there is no such queue. */
   async resume(name: string): Promise<boolean> {
-    return (await this.#database.query(resume, [name])).length > 0
+    return (await changeBy(this.#database, resume, [name])).length > 0
   }
 
   async #read(values: readonly unknown[]): Promise<QueueRecord[]> {

@@ -1,5 +1,6 @@
 import { type Lane, partitionOf, type TaskStatus, type TenantScope, type Uuid } from '@duly/domain'
 import type { AttemptRecord, EndedTask, RunRecord, TaskRecord } from '../model.js'
+import { changeBy } from './commits.js'
 import type { Database, Statement } from './database.js'
 import { int2Array, uuidArray } from './params.js'
 import * as sql from './plain-change-sql.js'
@@ -143,14 +144,14 @@ export class TaskStore {
     { actor, reason }: Because,
   ): Promise<(EndedTask & { readonly cancelledAtMs: number }) | null> {
     const values = [uuidArray([id]), actor, reason, reason, this.#slot, tenant]
-    const [row] = await this.#database.query<EndedTask & { cancelledAtMs: number }>(sql.cancelWaiting, values)
+    const [row] = await changeBy<EndedTask & { cancelledAtMs: number }>(this.#database, sql.cancelWaiting, values)
     return row ?? null
   }
 
   /** The session whose running attempt is marked now, or null: it was not running, or marked before. */
   async requestCancel(id: Uuid, tenant: TenantScope, { actor, reason }: Because): Promise<Uuid | null> {
     const values = [uuidArray([id]), actor, reason, reason, this.#graceMs, tenant]
-    const [row] = await this.#database.query<{ session: Uuid }>(sql.requestCancel, values)
+    const [row] = await changeBy<{ session: Uuid }>(this.#database, sql.requestCancel, values)
     return row?.session ?? null
   }
 
@@ -165,7 +166,7 @@ export class TaskStore {
   /** The lane that the task is back in, or null: it was in no state to be replayed, or belongs to a workflow. */
   async replay(id: Uuid, tenant: TenantScope, actor: string): Promise<Lane | null> {
     const values = [uuidArray([id]), int2Array([partitionOf(id)]), actor, null, this.#slot, tenant, null]
-    const [row] = await this.#database.query<Lane>(sql.replay, values)
+    const [row] = await changeBy<Lane>(this.#database, sql.replay, values)
     return row ? { queue: row.queue, priority: row.priority, tenant: row.tenant, gate: row.gate } : null
   }
 

@@ -1,6 +1,7 @@
 import { type Clock, DulyError, type TenantScope, type Uuid } from '@duly/domain'
 import type { Logger } from 'pino'
 import type { Actor, EndedTask, Page, PageRequest, PurgeResult, QueueRecord } from '../model.js'
+import { isUnavailable, readBack } from '../store/faults.js'
 import { type PurgeMark, type PurgeStore, purgeStart } from '../store/purge-store.js'
 import type { QueueStore } from '../store/queue-store.js'
 import { actorName } from './tasks.js'
@@ -63,37 +64,52 @@ export class Queues {
   }
 
   /**
-   * Cancels what is PENDING when the call begins, in bounded batches for a bounded time: while it is not complete, call again.
+   * Cancels what is PENDING when the call begins, in bounded batches for a bounded time: while it is not complete, call again. A store
+   * that goes away when some are cancelled leaves it incomplete too.
    */
   async purge(name: string, actor: Actor): Promise<PurgeResult> {
-    const { purges, clock, log, onPurged, purgeNodes } = this.#options
+    const { purges, clock, log } = this.#options
     const cutoff = await purges.begin(name)
     if (cutoff === null) throw notFound(null)
     const untilMs = clock.monotonicMs() + purgeMs
     let cancelled = 0
     let after: PurgeMark | null = purgeStart
     while (after !== null && (cancelled === 0 || clock.monotonicMs() < untilMs)) {
-      const batch: Awaited<ReturnType<PurgeStore['batch']>> = await purges.batch(name, {
-        cutoff,
-        actor: actorName(actor),
-        after,
-        limit: batchLimit,
-      })
-      const nodes = batch.nodes.length > 0 ? await purgeNodes(batch.nodes, actorName(actor)) : []
-      const tasks = [...batch.tasks, ...nodes]
-      cancelled += tasks.length
-      if (tasks.length > 0) onPurged(tasks)
-      after = batch.mark
+      try {
+        const request = { cutoff, actor: actorName(actor), after, limit: batchLimit }
+        after = await this.#purgeSome(name, request, (count) => {
+          cancelled += count
+        })
+      } catch (error) {
+        if (cancelled > 0 && isUnavailable(error)) break
+        throw error
+      }
     }
-    const remaining = await purges.left(name)
+    const remaining = await (cancelled > 0 ? readBack(() => purges.left(name)) : purges.left(name))
     log.info({ queue: name, by: actorName(actor), cancelled, remaining }, 'queue purged')
     return { cancelled, remaining, isComplete: after === null }
+  }
+
+  /** One batch, tasks of workflows after the others; answers the mark behind it. */
+  async #purgeSome(
+    name: string,
+    request: Parameters<PurgeStore['batch']>[1],
+    count: (cancelled: number) => void,
+  ): Promise<PurgeMark | null> {
+    const { purges, onPurged, purgeNodes } = this.#options
+    const { tasks, nodes, mark } = await purges.batch(name, request)
+    count(tasks.length)
+    if (tasks.length > 0) onPurged(tasks)
+    const ended = nodes.length > 0 ? await purgeNodes(nodes, request.actor) : []
+    count(ended.length)
+    if (ended.length > 0) onPurged(ended)
+    return mark
   }
 
   async #switched(name: string, actor: Actor, how: 'paused' | 'resumed'): Promise<QueueRecord> {
     this.#options.log.info({ queue: name, by: actorName(actor) }, `queue ${how}`)
     this.#options.onSwitched(name)
-    return this.get(name, null)
+    return readBack(() => this.get(name, null))
   }
 }
 

@@ -5,7 +5,7 @@ import { cleanUpLater } from '../../../../tests/support/clean-up.js'
 /**
  * request — the client's bytes that hold the text never reach the server, and both sides break.
  * delivered — they do reach it, then the client's side breaks at once; the server does not notice.
- * answer — the server has answered them completely (and so has committed what it had to); the answer is lost.
+ * answer — the server has answered them completely, and the COMMIT of their transaction if they were part of one; that last answer is lost.
  */
 export type CutAt = 'request' | 'delivered' | 'answer'
 
@@ -57,8 +57,8 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
     })
     upstream.on('data', (data: Buffer) => {
       if (isCut) return
-      if (pending === null) return void client.write(data)
-      if (data.subarray(-readyForQuery.length).equals(readyForQuery)) cut(pending)
+      if (pending !== null && data.subarray(-readyForQuery.length).equals(readyForQuery)) return cut(pending)
+      client.write(data)
     })
     // what was delivered stays delivered: the server's side of a cut connection is left open
     client.on('close', () => isCut || upstream.destroy())

@@ -4,8 +4,9 @@ import { busy } from '../base/busy.js'
 import { HandOffs, type Slots } from '../dispatch/hand-offs.js'
 import type { EndedTask } from '../model.js'
 import type { AttemptStore, Finish, Landed } from '../store/attempt-store.js'
+import { decided } from '../store/commits.js'
 import type { Connection, Database } from '../store/database.js'
-import { asDulyError, faultKind, isUnknownOutcome, outcomeUnknown } from '../store/faults.js'
+import { asDulyError, faultKind, isCommitUnknown, isUnknownOutcome, outcomeUnknown } from '../store/faults.js'
 import type { SettleStore } from '../store/settle-store.js'
 import type { EndedNode, LockedWorkflow, NodeEnding, WaitingEnd } from '../store/workflow-rows.js'
 import { endingOf, type Settled, Settlement } from './settlement.js'
@@ -31,6 +32,14 @@ export interface WorkflowTurn {
 }
 
 type Work = (slot: number) => Promise<unknown>
+
+/** A transaction under locks of workflows. */
+interface Turn<T> {
+  readonly lock: (client: Connection) => Promise<readonly LockedWorkflow[]>
+  readonly work: (turn: WorkflowTurn) => Promise<T>
+  /** Somebody asked for it and is to be told what came of it, also when the answer to its commit gets lost; it costs a round trip. */
+  readonly isAsked: boolean
+}
 
 const maxTries = 4
 /** Ends that one transaction goes on with. */
@@ -63,7 +72,7 @@ export class NodeEnds {
   /** Ends of attempts: what landed, as for tasks by themselves. */
   finish(rows: readonly Finish[]): Promise<Landed[]> {
     const ids = rows.map(({ fence }) => fence.id)
-    return this.ofTasks(ids, async ({ client, settlement, slot }) => {
+    return this.#ofTasks(ids, false, async ({ client, settlement, slot }) => {
       const landed = await this.#options.attempts.finishWithin(client, rows, slot)
       await settlement.began(landed.flatMap(ofAttempt))
       return landed
@@ -76,20 +85,20 @@ export class NodeEnds {
     tenant: TenantScope,
     { actor, reason }: { readonly actor: string; readonly reason: string },
   ): Promise<(EndedTask & { readonly cancelledAtMs: number }) | null> {
-    const [gone] = await this.#end([{ id, how: 'cancel', reason }], { actor, tenant })
+    const [gone] = await this.#end([{ id, how: 'cancel', reason }], { actor, tenant, isAsked: true })
     return gone ? { ...gone, cancelledAtMs: gone.endedAtMs } : null
   }
 
   /** Ends those of these nodes that were to start before an instant that has passed. */
   expire(ids: readonly Uuid[]): Promise<EndedTask[]> {
     const ends = ids.map((id): WaitingEnd => ({ id, how: 'expire', reason: 'expired' }))
-    return this.#end(ends, { actor: 'timer', tenant: null })
+    return this.#end(ends, { actor: 'timer', tenant: null, isAsked: false })
   }
 
   /** Ends those of these nodes that are ready. */
   purge(ids: readonly Uuid[], actor: string): Promise<EndedTask[]> {
     const ends = ids.map((id): WaitingEnd => ({ id, how: 'purge', reason: 'purged' }))
-    return this.#end(ends, { actor, tenant: null })
+    return this.#end(ends, { actor, tenant: null, isAsked: true })
   }
 
   /** Passes on what earlier transactions left. Answers whether there may be more. */
@@ -108,29 +117,36 @@ export class NodeEnds {
     }
   }
 
-  /** Runs a transaction that holds the workflows of these tasks. */
+  /** Runs a transaction that holds the workflows of these tasks, for somebody who asked for it. */
   ofTasks<T>(tasks: readonly Uuid[], work: (turn: WorkflowTurn) => Promise<T>): Promise<T> {
-    return this.#turn((client) => this.#options.store.lockOf(client, tasks), work)
+    return this.#ofTasks(tasks, true, work)
   }
 
-  /** Runs a transaction that holds one workflow; null: there is none of that tenant. */
+  /** Runs a transaction that holds one workflow, for somebody who asked for it; null: there is none of that tenant. */
   ofWorkflow<T>(id: Uuid, tenant: TenantScope, work: (turn: WorkflowTurn) => Promise<T>): Promise<T | null> {
-    return this.#turn<T | null>(
-      async (client) => {
-        const locked = await this.#options.store.lockOne(client, id, tenant)
-        return locked ? [locked] : []
-      },
-      async (turn) => (turn.locked.length === 0 ? null : work(turn)),
-    )
+    return this.#turn<T | null>({
+      lock: (client) => this.#lockOne(client, id, tenant),
+      work: async (turn) => (turn.locked.length === 0 ? null : work(turn)),
+      isAsked: true,
+    })
+  }
+
+  #ofTasks<T>(tasks: readonly Uuid[], isAsked: boolean, work: Turn<T>['work']): Promise<T> {
+    return this.#turn({ lock: (client) => this.#options.store.lockOf(client, tasks), work, isAsked })
+  }
+
+  async #lockOne(client: Connection, id: Uuid, tenant: TenantScope): Promise<readonly LockedWorkflow[]> {
+    const locked = await this.#options.store.lockOne(client, id, tenant)
+    return locked ? [locked] : []
   }
 
   #end(
     ends: readonly WaitingEnd[],
-    { actor, tenant }: { readonly actor: string; readonly tenant: TenantScope },
+    { actor, tenant, isAsked }: { readonly actor: string; readonly tenant: TenantScope; readonly isAsked: boolean },
   ): Promise<EndedNode[]> {
     if (ends.length === 0) return Promise.resolve([])
     const ids = ends.map(({ id }) => id)
-    return this.ofTasks(ids, async ({ client, locked, settlement, slot }) => {
+    return this.#ofTasks(ids, isAsked, async ({ client, locked, settlement, slot }) => {
       if (locked.length === 0 || locked.some((workflow) => tenant !== null && workflow.tenant !== tenant)) return []
       const gone = await this.#options.store.endWaiting(client, ends, { actor, slot })
       await settlement.began(gone.map(endingOf))
@@ -138,12 +154,9 @@ export class NodeEnds {
     })
   }
 
-  async #turn<T>(
-    lock: (client: Connection) => Promise<readonly LockedWorkflow[]>,
-    work: (turn: WorkflowTurn) => Promise<T>,
-  ): Promise<T> {
+  async #turn<T>(turn: Turn<T>): Promise<T> {
     if (this.#turns.isFull) throw busy('requests')
-    const done = await this.#turns.add((slot) => this.#trying(slot, lock, work))
+    const done = await this.#turns.add((slot) => this.#trying(slot, turn))
     const { result, settled } = done as { result: T; settled: Settled }
     this.#options.onSettled(settled)
     for (const id of settled.unsettled) this.#later(id)
@@ -153,29 +166,29 @@ export class NodeEnds {
   /** Nothing is told before the commit, so that a transaction that met a deadlock is simply done again. */
   async #trying<T>(
     slot: number,
-    lock: (client: Connection) => Promise<readonly LockedWorkflow[]>,
-    work: (turn: WorkflowTurn) => Promise<T>,
+    { lock, work, isAsked }: Turn<T>,
   ): Promise<{ readonly result: T; readonly settled: Settled }> {
     const { database, store, workers } = this.#options
     for (let attempt = 1; ; attempt++) {
       let isWritten = false
       const handOffs = new HandOffs(workers.reserve)
       try {
-        const done = await database.transaction(async (client) => {
+        const transaction = async (client: Connection) => {
           const locked = await lock(client)
           const settlement = new Settlement(client, { store, slot, locked, handOffs, workers })
           const result = await work({ client, locked, settlement, slot })
           const settled = await settlement.finish()
           isWritten = true
           return { result, settled }
-        })
+        }
+        const done = await (isAsked ? decided(database, transaction) : database.transaction(transaction))
         for (const { taken } of done.settled.unblocked) if (taken !== null) handOffs.settle(taken.id, taken)
         handOffs.end(null)
         return done
       } catch (error) {
         // only the commit is left then: what failed before it was rolled back
         const isUnsure = isWritten && isUnknownOutcome(error)
-        handOffs.end(isUnsure ? 'unknown' : null)
+        handOffs.end(isUnsure || isCommitUnknown(error) ? 'unknown' : null)
         if (attempt < maxTries && faultKind(error) === 'transient') continue
         if (isUnsure) throw outcomeUnknown(error)
         throw asDulyError(error)
@@ -190,10 +203,14 @@ export class NodeEnds {
 
   async #goOn(workflow: Uuid): Promise<void> {
     const { store } = this.#options
-    const taken = await this.ofWorkflow(workflow, null, async ({ client, settlement }) => {
-      const ends = await store.takeUnsettled(client, workflow, unsettledLimit)
-      settlement.goOn(ends)
-      return ends.length
+    const taken = await this.#turn({
+      lock: (client) => this.#lockOne(client, workflow, null),
+      work: async ({ client, settlement }) => {
+        const ends = await store.takeUnsettled(client, workflow, unsettledLimit)
+        settlement.goOn(ends)
+        return ends.length
+      },
+      isAsked: false,
     })
     if (taken === unsettledLimit) this.#later(workflow)
   }
