@@ -58,6 +58,8 @@ export class Database {
   readonly #lists: pg.Pool
   /** Connections that may still be in a transaction: whoever got one of them next would work within it. */
   readonly #spoilt = new WeakSet<Connection>()
+  /** Server processes that could not be ended: they may go on with what was sent to them. */
+  readonly #astray = new Set<number>()
   readonly url: string
 
   constructor(options: DatabaseOptions) {
@@ -87,6 +89,14 @@ export class Database {
   /** One statement on the hot path. Deadlocks and lock time-outs are tried again, at most three times. */
   hot<R extends object = Row>(statement: Statement, values: readonly unknown[]): Promise<R[]> {
     return run<R>(this.#hot, statement, values)
+  }
+
+  /**
+   * The same for a statement that must not come true behind the back of who was told that it failed: when the connection broke,
+   * the error comes after its server process has ended. If that could not be had, {@link settled} makes up for it.
+   */
+  surely<R extends object = Row>(statement: Statement, values: readonly unknown[]): Promise<R[]> {
+    return trying(() => this.withHot((client) => rowsOf<R>(client, statement, values)))
   }
 
   /** One statement off the hot path. */
@@ -145,15 +155,29 @@ export class Database {
   }
 
   async #settle(client: Connection, cause: unknown): Promise<void> {
-    const pid = 'processID' in client ? client.processID : null
+    const pid = 'processID' in client ? (client.processID as number | null) : null
+    if (pid === null || (await this.#end(pid))) return
+    this.#astray.add(pid)
+    throw new UnsettledOutcome(cause)
+  }
+
+  async #end(pid: number): Promise<boolean> {
     // one that goes by itself at this moment could not be ended; asked again, it is seen to be gone
     for (let attempt = 1; attempt <= 2; attempt++) {
       const [row] = await this.query<{ isGone: boolean }>(endBackend, [pid]).catch(() => [])
-      if (row?.isGone) return
+      if (row?.isGone) return true
       // a database that can't be asked is not asked twice
       if (row === undefined) break
     }
-    throw new UnsettledOutcome(cause)
+    return false
+  }
+
+  /** Resolves when nothing goes on any more of what broke off before. Rejects with `store_unavailable` when that can't be had. */
+  async settled(): Promise<void> {
+    for (const pid of this.#astray) {
+      if (!(await this.#end(pid))) throw asDulyError(new UnsettledOutcome(null))
+      this.#astray.delete(pid)
+    }
   }
 
   /**
@@ -191,11 +215,14 @@ export async function rowsOf<R extends object = Row>(
 
 const attempts = 3
 
-async function run<R extends object>(pool: pg.Pool, statement: Statement, values: readonly unknown[]): Promise<R[]> {
+function run<R extends object>(pool: pg.Pool, { name, text }: Statement, values: readonly unknown[]): Promise<R[]> {
+  return trying(async () => (await pool.query<R>({ name, text, values: values as unknown[] })).rows)
+}
+
+async function trying<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      const result = await pool.query<R>({ name: statement.name, text: statement.text, values: values as unknown[] })
-      return result.rows
+      return await work()
     } catch (error) {
       if (attempt < attempts && faultKind(error) === 'transient') continue
       throw asDulyError(error)

@@ -164,8 +164,12 @@ export class SessionStore {
     await this.#database.query(register, [id, name, host, version, ...lists, tenant, slots, ...times, this.#node])
   }
 
-  /** This node serves the session from now on; null: it lives no more. */
+  /**
+   * This node serves the session from now on; null: it lives no more. What broke off before, and was sent in the belief that the
+   * session had room, is over first: granted later, it would come beside what the node knows from then on.
+   */
   async serve(session: Uuid): Promise<Omit<BeatAnswer, 'session'> | null> {
+    await this.#database.settled()
     const [row] = await this.#database.hot<Omit<BeatAnswer, 'session'>>(serve, [session, this.#node])
     return row ?? null
   }

@@ -176,7 +176,7 @@ export class TimerStore {
 
   /** Promotes those of the given tasks that are due. */
   async promote(promotions: readonly Promotion[]): Promise<PromoteResult> {
-    const rows = await this.#database.hot<TakenRow & { status: string; dueAtMs: number }>(promote, [
+    const rows = await this.#database.surely<TakenRow & { status: string; dueAtMs: number }>(promote, [
       uuidArray(promotions.map((p) => p.id)),
       uuidArray(promotions.map((p) => p.handoff?.session ?? null)),
       bigintArray(promotions.map((p) => p.handoff?.token ?? null)),

@@ -52,7 +52,7 @@ export class PostgresReadyQueue implements ReadyQueue {
       first.push(place)
       place += take.sessions.length
     }
-    const rows = await this.#database.hot<TakenRow | RefusedRow>(sql.claim, [
+    const rows = await this.#database.surely<TakenRow | RefusedRow>(sql.claim, [
       ...laneArrays(takes.map((take) => take.lane)),
       int4Array(takes.map((take) => take.sessions.length)),
       instantArray(takes.map((take) => take.fromMs)),
