@@ -6,6 +6,8 @@ export interface BetweenPollsOptions {
   readonly clock: Clock
   /** Gives back tasks that no poll fetched; answers those that another node has given the worker, or will. */
   readonly giveBack: (state: SessionState, tasks: readonly TakenTask[]) => Promise<readonly TakenTask[]>
+  /** What this worker was given, only the store can tell, and it polls. */
+  readonly onUnsure: (state: SessionState) => void
 }
 
 /** A worker with free slots polls again within a round trip; for so long it counts as waiting. */
@@ -22,6 +24,8 @@ export class BetweenPolls {
   /** Until when each counts as waiting (monotonic ms), the earliest first. */
   readonly #until = new Map<SessionState, number>()
   readonly #watched = new Map<SessionState, NodeJS.Timeout>()
+  /** Could not be given back: nobody knows whether they were. */
+  readonly #retries = new Map<SessionState, NodeJS.Timeout>()
 
   constructor(options: BetweenPollsOptions) {
     this.#options = options
@@ -56,34 +60,49 @@ export class BetweenPolls {
       this.#watched.delete(state)
       const isFetched = state.mailbox[0] !== first
       if (isFetched) this.watch(state)
-      else if (!state.isPolling) this.#giveBack(state)
+      else if (!state.isPolling) void this.#giveBack(state, state.takeUnfetched())
     }
     this.#watched.set(state, setTimeout(check, unfetchedMs).unref())
   }
 
   remove(state: SessionState): void {
     this.#until.delete(state)
-    clearTimeout(this.#watched.get(state))
-    this.#watched.delete(state)
+    for (const timers of [this.#watched, this.#retries]) {
+      clearTimeout(timers.get(state))
+      timers.delete(state)
+    }
   }
 
   /** Gives back at once all that waits to be fetched: this node ends. */
   async giveBackAll(): Promise<void> {
-    const states = [...this.#watched.keys()]
-    for (const state of states) this.remove(state)
-    await Promise.allSettled(states.map((state) => this.#options.giveBack(state, state.takeUnfetched())))
+    const states = new Set([...this.#watched.keys(), ...this.#retries.keys()])
+    for (const state of states) {
+      this.remove(state)
+      state.takeUnfetched()
+    }
+    await Promise.allSettled([...states].map((state) => this.#options.giveBack(state, state.leaving)))
   }
 
-  #giveBack(state: SessionState): void {
+  async #giveBack(state: SessionState, tasks: readonly TakenTask[]): Promise<void> {
     this.#until.delete(state)
-    const tasks = state.takeUnfetched()
-    this.#options.giveBack(state, tasks).then(
-      // the worker may come back for them, and knows a lease that it has
-      (elsewhere) => state.putBack(elsewhere),
-      () => {
-        state.putBack(tasks)
-        this.watch(state)
-      },
-    )
+    try {
+      const elsewhere = new Set(await this.#options.giveBack(state, tasks))
+      state.gaveBack(tasks.filter((task) => !elsewhere.has(task)))
+    } catch {
+      this.#retry(state)
+    }
+    // what failed may have been done, or be done yet; what is elsewhere the worker may come back for
+    if (state.leaving.length === 0) return
+    state.doubt()
+    if (state.isPolling) this.#options.onUnsure(state)
+  }
+
+  #retry(state: SessionState): void {
+    const retry = (): void => {
+      this.#retries.delete(state)
+      if (state.leaving.length > 0 && !state.isPolling) void this.#giveBack(state, state.leaving)
+    }
+    clearTimeout(this.#retries.get(state))
+    this.#retries.set(state, setTimeout(retry, unfetchedMs).unref())
   }
 }

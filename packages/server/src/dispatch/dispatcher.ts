@@ -55,7 +55,7 @@ export class Dispatcher {
       ...{ directory: this.#directory, waiting: this.#waiting },
       onSettled: (state: SessionState) => this.#afterPromise(state),
     }
-    this.#betweenPolls = new BetweenPolls({ clock, giveBack })
+    this.#betweenPolls = new BetweenPolls({ clock, giveBack, onUnsure: (state) => this.#healer.start(state) })
     this.#lookout = new Lookout({
       queue,
       directory: this.#directory,

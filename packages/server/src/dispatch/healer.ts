@@ -36,7 +36,8 @@ export class Healer {
     const received = await sessions.acknowledge(state, acknowledged, lastGrant ?? 0)
     // it acknowledged what another node gave it
     if (!state.isServed) lastGrant = await sessions.serve(state)
-    if (lastGrant === null && received >= state.grants.highestSent && !this.#isStale(state)) return
+    const isCertain = received >= state.grants.highestSent && state.leaving.length === 0 && !this.#isStale(state)
+    if (lastGrant === null && isCertain) return
     await this.repeat(state, received, lastGrant ?? 0)
   }
 
@@ -47,7 +48,7 @@ export class Healer {
 
   /** Gives out again what was granted and not acknowledged. All is known then up to `lastGrant` and what had been seen. */
   async repeat(state: SessionState, received: number, lastGrant = 0): Promise<void> {
-    const before = state.mailbox
+    const before = state.unfetched
     const seen = Math.max(lastGrant, state.grants.highest)
     const tasks = await this.#options.store.repeat(state.row.id, received)
     if (tasks.length === 0) state.grants.nothingAbove(received)

@@ -18,7 +18,7 @@ beforeEach(() => {
   clock = new ManualClock()
   directory = new LaneDirectory()
   waiting = new Waiting()
-  betweenPolls = new BetweenPolls({ clock, giveBack: async () => [] })
+  betweenPolls = new BetweenPolls({ clock, giveBack: async () => [], onUnsure: () => {} })
   told = []
   isClaiming = false
   others = new Others({

@@ -91,6 +91,27 @@ describe('the word of the store', () => {
   })
 })
 
+describe('a task that the store told of before its claim was answered', () => {
+  it('waits once', () => {
+    const state = aSession()
+    state.promise(1)
+    state.refill([taken(1)], [])
+    state.fulfil(1, [taken(1)])
+    expect(numbers(open(state, 5).answered)).toEqual([1])
+  })
+
+  it('does not come back, nor takes a slot, when the worker has had it and ended it meanwhile', () => {
+    const state = aSession()
+    state.promise(1)
+    state.refill([taken(1)], [])
+    expect(numbers(open(state, 5).answered)).toEqual([1])
+    state.leases.end(taken(1).token)
+    state.fulfil(1, [taken(1)])
+    expect(state.mailbox).toEqual([])
+    expect(state.leases.size).toBe(0)
+  })
+})
+
 describe('an answer acknowledges nothing that the worker does not have', () => {
   it('while a number below is missing: the task goes out at once, under the last number that is whole', () => {
     const state = aSession()
@@ -112,6 +133,19 @@ describe('an answer acknowledges nothing that the worker does not have', () => {
     expect(numbers(open(state, 2).answered)).toEqual([1, 1])
     expect(numbers(open(state, 2).answered)).toEqual([2])
   })
+
+  it('while what is being given to others may be its own still', () => {
+    const state = aSession()
+    state.promise(2)
+    state.fulfil(1, [taken(1)])
+    const leaving = state.takeUnfetched()
+    state.fulfil(1, [taken(2)])
+    expect(numbers(open(state, 5).answered)).toEqual([0])
+    state.gaveBack(leaving)
+    state.promise(1)
+    state.fulfil(1, [taken(3)])
+    expect(numbers(open(state, 5).answered)).toEqual([3])
+  })
 })
 
 describe('what no poll fetched', () => {
@@ -121,6 +155,18 @@ describe('what no poll fetched', () => {
     state.fulfil(1, [taken(1)])
     expect(numbers(state.takeUnfetched())).toEqual([1])
     expect(numbers(open(state, 5).answered)).toBeNull()
+  })
+
+  it("is the worker's own again when the store says so", () => {
+    const state = aSession()
+    state.promise(2)
+    state.fulfil(2, [taken(1), taken(2)])
+    state.takeUnfetched()
+    expect(numbers(state.leaving)).toEqual([1, 2])
+    const before = state.unfetched
+    state.refill([taken(2, { deadlineAtMs: 9_000 })], before)
+    expect(state.leaving).toEqual([])
+    expect(open(state, 5).answered).toMatchObject([{ grant: 2, deadlineAtMs: 9_000 }])
   })
 
   it('stays when it is repeated: the worker may have had it with an answer before', () => {

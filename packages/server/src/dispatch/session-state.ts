@@ -41,6 +41,8 @@ export class SessionState {
   #mailbox: TakenTask[] = []
   /** Tokens of what stands in the mailbox by the store's word: an earlier answer, lost or not, may have carried it. */
   readonly #repeated = new Set<bigint>()
+  /** Whether these still are this worker's, only the store knows. */
+  readonly #leaving = new Map<bigint, TakenTask>()
   #promised = 0
   /** Wait until nothing is promised. */
   readonly #unpromised: (() => void)[] = []
@@ -80,7 +82,7 @@ export class SessionState {
 
   /** A worker that asks for so many slots believes to hold less than this node does; null: it has room for them. */
   excessOf(slots: number): Excess | null {
-    const waiting = new Set(this.#mailbox.map(({ token }) => token))
+    const waiting = new Set(this.unfetched.map(({ token }) => token))
     const allowed = this.row.slots - slots
     if (this.leases.size - waiting.size <= allowed) return null
     return { tokens: this.leases.tokens().filter((token) => !waiting.has(token)), allowed }
@@ -125,18 +127,26 @@ export class SessionState {
     poll.answer(tasks)
   }
 
-  /** Takes out of the mailbox what no poll fetched. What is repeated stays: the worker may have it and run it. */
+  /**
+   * Takes out of the mailbox what no poll fetched, to give it to others. What is repeated stays: the worker may have it and run it.
+   * What is leaving goes out with no answer, and nothing acknowledges it, until the store has said whose it is.
+   */
   takeUnfetched(): TakenTask[] {
     const tasks = this.#mailbox.filter((task) => !this.#repeated.has(task.token))
     this.#mailbox = this.#mailbox.filter((task) => this.#repeated.has(task.token))
+    for (const task of tasks) this.#leaving.set(task.token, task)
     this.#spare = 0
     return tasks
   }
 
-  /** They could not be given to others: they wait for the next poll as before. */
-  putBack(tasks: readonly TakenTask[]): void {
-    this.#mailbox.unshift(...tasks)
-    this.settle()
+  /** Others have them, or will. */
+  gaveBack(tasks: readonly TakenTask[]): void {
+    for (const { token } of tasks) this.#leaving.delete(token)
+  }
+
+  /** What is being given to others: a worker that polls may get it all the same, if the store says so. */
+  get leaving(): readonly TakenTask[] {
+    return [...this.#leaving.values()]
   }
 
   /** Forgets a poll whose client went away; what is in the mailbox stays. */
@@ -165,6 +175,8 @@ export class SessionState {
     this.#promised -= slots
     for (const task of tasks) {
       this.grants.add(task.grant)
+      // the store was asked meanwhile and told of it first: it waits already, or the worker has it, and may have ended it
+      if (this.#repeated.has(task.token)) continue
       this.leases.add(task)
       this.#mailbox.push(task)
     }
@@ -176,12 +188,18 @@ export class SessionState {
     return [...this.#mailbox]
   }
 
+  /** The same, and what is being given to others: what only the store can judge. */
+  get unfetched(): readonly TakenTask[] {
+    return [...this.#mailbox, ...this.#leaving.values()]
+  }
+
   /**
-   * Takes the store's word on what was granted and not acknowledged. `before` is what the mailbox held when the store was
+   * Takes the store's word on what was granted and not acknowledged. `before` is what was unfetched when the store was
    * asked: of that, only what is part of the word still holds. What came meanwhile stays.
    */
   refill(tasks: readonly TakenTask[], before: readonly TakenTask[]): void {
     const judged = new Set([...before, ...tasks].map((task) => task.token))
+    for (const token of judged) this.#leaving.delete(token)
     this.#mailbox = [...tasks, ...this.#mailbox.filter((task) => !judged.has(task.token))]
     const standing = new Set(this.#mailbox.map((task) => task.token))
     for (const token of this.#repeated) if (!standing.has(token)) this.#repeated.delete(token)
@@ -207,7 +225,7 @@ export class SessionState {
   #takeMailbox(limit: number): TakenTask[] {
     const tasks = this.#mailbox.splice(0, limit)
     for (const task of tasks) this.grants.sent(task.grant)
-    const whole = Math.min(this.grants.contiguous, ...this.#mailbox.map(({ grant }) => grant - 1))
+    const whole = Math.min(this.grants.contiguous, ...this.unfetched.map(({ grant }) => grant - 1))
     return tasks.map((task) => (task.grant <= whole ? task : { ...task, grant: whole }))
   }
 }
