@@ -125,10 +125,10 @@ export class Dispatcher {
     })
   }
 
-  /** One claim for the session; another one if it had gone to another node before this one. */
+  /** One claim for the session; another one if it had gone to another node before this one, or there was reason to think so. */
   async #once(state: SessionState): Promise<void> {
     await this.#claims.settled(state.profile)
-    const healing = this.#healer.healing(state)
+    const healing = state.isServed ? this.#healer.healing(state) : this.#healer.heal(state)
     if (healing === undefined) return
     await healing.catch(() => {})
     await this.#claims.settled(state.profile)
