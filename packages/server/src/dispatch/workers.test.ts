@@ -4,6 +4,7 @@ import type { GrantedTask, PollRequest } from '../model.js'
 import { expectSound, openRow, statusOf, trailOf, wholeTrailOf } from '../testing/facts.js'
 import { mark, silence } from '../testing/lives.js'
 import { keyed, newTask, openTestNode, openTestStore, quietBeat, type TestNode } from '../testing/test-node.js'
+import { until } from './testing/http-node.js'
 
 const store = await openTestStore()
 const { node } = store
@@ -144,6 +145,30 @@ describe('a worker that leaves', () => {
     }
     const heir = await node.worker({ queues: [queue] })
     expect((await node.claim(heir, 5, { queue })).map((task) => [task.id, task.attempt])).toEqual([[kept.id, 2]])
+  })
+
+  test('gives back what it is being granted meanwhile, over whichever node: it counts as no loss', async () => {
+    const { session, queue } = await working(0)
+    const { id } = await node.intake.submit(newTask({ queue }))
+    const client = await node.admin.connect()
+    await client.query('begin')
+    await client.query('select from session_grants where session = $1 for update', [session])
+    const waiting = (count: number) =>
+      until('statements wait for the grants of the session', async () => {
+        const rows = await node.query(
+          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        )
+        return rows.length === count
+      })
+    const claiming = other.claim(await other.sessions.require({ id: session, tenant: null }), 1, { queue })
+    await waiting(1)
+    const leaving = node.workers.leave({ id: session, tenant: null })
+    await Promise.race([waiting(2), leaving])
+    await client.query('rollback')
+    client.release()
+    expect(await claiming).toHaveLength(1)
+    await leaving
+    expect(await openRow(node, id)).toMatchObject({ status: 'PENDING', attempt: 1, undelivered: 0, releases: 1 })
   })
 
   test('with a poll open lets it return empty', async () => {

@@ -124,9 +124,15 @@ with c as materialized (
 select ${takenColumns} from c ${takenJoins}`,
 }
 
+/**
+ * Nobody serves it from now on: a grant under way is waited for at its row, and one behind it is refused there, though it may have begun
+ * when the session did not drain yet.
+ */
 const drain: Statement = {
   name: 'drain_session',
-  text: `update worker_sessions set draining = true where id = $1 and ended_at is null`,
+  text: `
+with draining as (update worker_sessions set draining = true where id = $1 and ended_at is null returning id)
+update session_grants n set node = '00000000-0000-0000-0000-000000000000' from draining d where ${byKey('n.session', 'd.id')}`,
 }
 
 /** Ends a session at the worker's own wish. What it still holds is released by the caller before. */
