@@ -54,6 +54,11 @@ export class FaultyNode {
     return node
   }
 
+  /** Connections without faults. */
+  get client(): pg.Pool {
+    return this.#admin
+  }
+
   /** One statement without faults. */
   async query<R extends object = Record<string, unknown>>(text: string, values: readonly unknown[] = []): Promise<R[]> {
     return (await this.#admin.query<R>(text, [...values])).rows

@@ -17,6 +17,12 @@ export type Answer<T> =
 /** Attempts by task and number. */
 export const attemptKey = (id: Uuid, attempt: number): string => `${id} ${attempt}`
 
+export interface Refused {
+  readonly id: Uuid
+  readonly attempt: number
+  readonly what: string
+}
+
 /** What was asked and what was heard, in the words of the checker of the fault tests, and what was wrong at once. */
 export class Ledger {
   readonly calls: Call[] = []
@@ -25,18 +31,25 @@ export class Ledger {
   readonly said = new Map<string, Set<Verb>>()
   readonly accepted = new Map<string, Set<Verb>>()
   readonly wrong: string[] = []
-  /** For a person who reads a failed run. */
+  /** Reports that were refused though their workers had done nothing to lose the lease: the store must say why. */
+  readonly refused: Refused[] = []
+  /** For a person who reads a failed run: what was asked and heard, ms after the beginning. */
   readonly log: string[] = []
+  readonly #beganMs = performance.now()
+
+  note(line: string): void {
+    this.log.push(`${Math.round(performance.now() - this.#beganMs)} ${line}`)
+  }
 
   /** Makes a call. An error that no caller may see is noted, and counts as an answer that nobody knows. */
   async ask<T>(what: string, call: () => Promise<T>): Promise<Answer<T>> {
     try {
       const value = await call()
-      this.log.push(what)
+      this.note(what)
       return { ok: true, value, code: null }
     } catch (error) {
       const code = error instanceof DulyError ? error.code : 'internal'
-      this.log.push(`${what}: ${code}`)
+      this.note(`${what}: ${code}`)
       if (!mayBeHeard.has(code)) this.wrong.push(`${what} was answered with ${describe(error)}`)
       return { ok: false, code }
     }
@@ -59,17 +72,25 @@ export class Ledger {
   }
 
   started(id: Uuid, mark: string, lease: Lease): void {
+    this.note(`started ${id} ${encodeLease(lease)}`)
     this.handlers.push({ event: 'start', at: this.handlers.length, pid: 0, id, mark, lease })
   }
 
   says(id: Uuid, mark: string, lease: Lease, verb: Verb): void {
     note(this.said, attemptKey(id, lease.attempt), verb)
+    this.note(`says ${verb} of ${id} ${encodeLease(lease)}`)
     if (verb !== 'succeed') return
     this.handlers.push({ event: 'end', at: this.handlers.length, pid: 0, id, mark, lease, left: 'returned' })
   }
 
+  isRefused(id: Uuid, lease: Lease, verb: Verb): void {
+    const what = `${verb} of ${id} ${encodeLease(lease)} was refused`
+    this.note(what)
+    this.refused.push({ id, attempt: lease.attempt, what })
+  }
+
   isAccepted(id: Uuid, lease: Lease, verb: Verb): void {
-    this.log.push(`${verb} of ${id} ${encodeLease(lease)} is accepted`)
+    this.note(`${verb} of ${id} ${encodeLease(lease)} is accepted`)
     note(this.accepted, attemptKey(id, lease.attempt), verb)
   }
 }

@@ -67,7 +67,7 @@ export class Program {
       }
       const open = await this.#open()
       if (open.length === 0) break
-      this.ledger.log.push(`round ${round}, open: ${JSON.stringify(open)}`)
+      this.ledger.note(`round ${round}, open: ${JSON.stringify(open)}`)
     }
     await this.#expectIdle()
     for (const worker of this.#workers) if (!worker.isGone) await worker.leave()
@@ -236,12 +236,14 @@ export class Program {
 
   /** Its lease is over, as if it had been silent for long. */
   async #kill(worker: FaultWorker): Promise<void> {
+    if (!worker.isGone) this.ledger.note(`kill ${worker.id}`)
     worker.isGone = true
     await this.#node.query(`update worker_sessions set live_until = 'epoch' where id = $1`, [worker.id])
   }
 
   async #overrunOf(id: Uuid): Promise<void> {
     this.#overrun.add(id)
+    this.ledger.note(`overrun ${id}`)
     await this.#node.query(
       `update open_tasks set deadline_at = now() - interval '10 s', wake_at = now() - interval '1 s'
        where id = $1 and status = 'RUNNING'`,

@@ -1,3 +1,5 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { Uuid } from '@duly/domain'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { FaultPlan } from '../../packages/server/src/testing/faulty-client.js'
@@ -9,6 +11,7 @@ import { seed } from '../chaos/load/random.js'
 import { checkProgram } from './check-program.js'
 import { FaultyNode } from './faulty-node.js'
 import { Program } from './program.js'
+import { checkRefused, trailOf } from './trail.js'
 
 const isLong = process.env.DULY_LONG === '1'
 const seeds = Number(process.env.DULY_SEEDS ?? (isLong ? 5_000 : 200))
@@ -22,16 +25,24 @@ interface Run {
   readonly seed: number
   readonly program: Program
   readonly plan: FaultPlan
+  /** How long it took, and by how much the process was late at most: a machine that is short of time shows in both. */
+  readonly tookMs: number
+  readonly lateMs: number
 }
 
 async function runOn(node: FaultyNode, number: number): Promise<Run> {
   const program = new Program(node, String(number))
   const plan = new FaultPlan(`faults ${number}`, rate)
+  const beganMs = performance.now()
+  const lateness = monitorEventLoopDelay({ resolution: 10 })
+  lateness.enable()
   node.faults = (statement) => plan.next(statement)
   await program.run(rounds)
   node.faults = () => null
+  program.ledger.note('the faults are over')
   await program.settle()
-  return { seed: number, program, plan }
+  lateness.disable()
+  return { seed: number, program, plan, tookMs: performance.now() - beganMs, lateMs: lateness.max / 1e6 }
 }
 
 /** Runs the programs of these seeds one after the other on one node; answers what was wrong with each. */
@@ -51,13 +62,18 @@ async function judge(node: FaultyNode, runs: readonly Run[]): Promise<string[]> 
   await client.connect()
   const history = await readHistory(client)
   const stored = await checkInvariants(client)
-  await client.end()
-  const told = runs.flatMap((run) => {
+  const told: string[] = []
+  for (const run of runs) {
     const own = history.filter(({ mark }) => mark?.startsWith(`${run.program.name}/`))
     const ids = new Set<string>(own.map(({ id }) => id))
-    const findings = [...judgeOne(run, own), ...stored.filter(({ subject }) => ids.has(subject))]
-    return findings.length + run.program.ledger.wrong.length > 0 ? [describeRun(run, findings)] : []
-  })
+    const findings = [
+      ...judgeOne(run, own),
+      ...(await checkRefused(client, run.program.ledger)),
+      ...stored.filter(({ subject }) => ids.has(subject)),
+    ]
+    if (findings.length + run.program.ledger.wrong.length > 0) told.push(await describeRun(client, run, findings))
+  }
+  await client.end()
   const known = new Set<string>(history.map(({ id }) => id))
   const others = stored.filter(({ subject }) => !known.has(subject))
   return others.length > 0 ? [...told, describeFindings(others)] : told
@@ -68,20 +84,24 @@ function judgeOne({ program: { ledger } }: Run, history: readonly TaskHistory[])
   return [...checkLogs({ clientLog, handlerLog, history }), ...checkProgram(ledger, history)]
 }
 
-/** What was done to the tasks that something is wrong with, and what was done last. */
-function excerpt(log: readonly string[], wrong: readonly string[]): string[] {
-  const named = new Set(wrong.flatMap((text) => text.match(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []))
-  const isTold = (line: string, place: number) => place >= log.length - 30 || [...named].some((id) => line.includes(id))
-  return log.filter(isTold).map((line) => `  ${line}`)
-}
+const uuids = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
 
-function describeRun({ seed: number, program: { ledger }, plan }: Run, findings: readonly Finding[]): string {
+/**
+ * All that explains a failure afterwards, for what depends on the moment comes back with its seed on no other machine: what was asked
+ * and heard and which statements failed, with their times, and what the store has of the tasks that something is wrong with.
+ */
+async function describeRun(client: pg.Client, run: Run, findings: readonly Finding[]): Promise<string> {
+  const { seed: number, program, plan, tookMs, lateMs } = run
+  const { wrong, log } = program.ledger
+  const told = [...wrong, describeFindings(findings)]
+  const ids = new Set(told.flatMap((text) => text.match(uuids) ?? [])) as ReadonlySet<Uuid>
   return [
-    `DULY_SEED=${number} DULY_SEEDS=1 repeats it:`,
-    ...ledger.wrong,
-    describeFindings(findings),
+    `DULY_SEED=${number} DULY_SEEDS=1${isLong ? ' DULY_LONG=1' : ''} repeats it:`,
+    ...told,
+    `  took ${Math.round(tookMs)} ms, was late by ${Math.round(lateMs)} ms at most`,
     `  faults met: ${plan.met.join(', ')}`,
-    ...excerpt(ledger.log, ledger.wrong),
+    ...(await trailOf(client, [...ids])),
+    ...log.map((line) => `  ${line}`),
   ].join('\n')
 }
 

@@ -124,9 +124,7 @@ export class FaultWorker {
       const { id, text, lease, verb } = held
       if (verb === null) continue
       if (results[index]?.accepted) this.#ledger.isAccepted(id, lease, verb)
-      else if (!this.isGone && !this.#excuses.has(id)) {
-        this.#ledger.wrong.push(`${verb} of ${id} ${text} was refused, and nobody took the lease away`)
-      }
+      else if (!this.isGone && !this.#excuses.has(id)) this.#ledger.isRefused(id, lease, verb)
       this.#held.delete(text)
     }
   }

@@ -45,8 +45,9 @@ export class FaultPlan {
   readonly #seed: string
   readonly #rate: number
   readonly #counts = new Map<string, number>()
-  /** `statement#n fault`, in the order in which they were met. */
+  /** `statement#n fault at ms` since the beginning, in the order in which they were met. */
   readonly met: string[] = []
+  readonly #beganMs = performance.now()
 
   /** @param rate how many of the statements meet a fault, 0 to 1 */
   constructor(seed: string, rate: number) {
@@ -60,7 +61,7 @@ export class FaultPlan {
     const random = randomOf(`${this.#seed} ${statement} ${count}`)
     if (random.next() >= this.#rate) return null
     const fault = drawFault(statement, random)
-    this.met.push(`${statement}#${count} ${fault}`)
+    this.met.push(`${statement}#${count} ${fault} at ${Math.round(performance.now() - this.#beganMs)}`)
     return fault
   }
 }
