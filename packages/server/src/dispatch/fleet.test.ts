@@ -42,7 +42,7 @@ const drain = (id: string, at = a) => at.api.call<Row>('POST', `/workers/${id}/d
 describe('the list', () => {
   it('is of those that are there, the youngest first; of others on request; page by page', async () => {
     const workers = []
-    for (let n = 0; n < 5; n++) workers.push(await b.api.worker({ queues: ['list'], slots: 7 }))
+    for (let n = 0; n < 5; n++) workers.push(await b.api.worker({ queues: ['list'], slots: 7, heartbeatSeconds: null }))
     const [first, second, third] = workers as [(typeof workers)[0], (typeof workers)[0], (typeof workers)[0]]
     await a.api.submit({ queue: 'list' })
     expect(await first.poll(1, { wait: 5 })).toHaveLength(1)

@@ -121,8 +121,8 @@ export class Api {
   }
 
   async worker(options: WorkerOptions = {}): Promise<RawWorker> {
-    const { queues = ['default'], taskTypes = ['work'], slots = 100, heartbeatSeconds } = options
-    const heartbeat = heartbeatSeconds === undefined ? {} : { heartbeat_seconds: heartbeatSeconds }
+    const { queues = ['default'], taskTypes = ['work'], slots = 100, heartbeatSeconds = patience } = options
+    const heartbeat = heartbeatSeconds === null ? {} : { heartbeat_seconds: heartbeatSeconds }
     const registration = { name: 'raw', queues, task_types: taskTypes, slots, ...heartbeat }
     const answer = await this.call<{ worker_id: string }>('POST', '/workers', registration)
     if (answer.status !== 201) throw new Error(`not registered: ${JSON.stringify(answer)}`)
@@ -134,8 +134,11 @@ export interface WorkerOptions {
   readonly queues?: readonly string[]
   readonly taskTypes?: readonly string[]
   readonly slots?: number
-  readonly heartbeatSeconds?: number
+  /** Null: as the server has it. By default so long that no test outlives the lease, three times that, without a beat. */
+  readonly heartbeatSeconds?: number | null
 }
+
+const patience = 60
 
 export interface PollOptions {
   readonly wait?: number
