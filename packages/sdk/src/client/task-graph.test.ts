@@ -97,6 +97,14 @@ describe('a graph', () => {
       [() => workflow.task('a', 't', null, plain({ trigger_rule: 'x' })), 'did you mean triggerRule?'],
       [() => workflow.task('a', 't', null, plain({ idempotencyKey: 'k' })), 'no option idempotencyKey'],
       [() => workflow.task('a', 't', null, plain({ retry: { limt: 1 } })), 'did you mean limit?'],
+      [
+        () => workflow.task('a', 't', null, plain({ after: created })),
+        'workflow "w", task "a": after must be a list of tasks',
+      ],
+      [
+        () => workflow.task('a', 't', null, plain({ after: [undefined] })),
+        'after must be a list of tasks; it has undefined',
+      ],
       [() => workflow.task('a', 't', null, plain({ after: ['x'] })), '"x" in after is no task that this graph has'],
       [
         () => workflow.task('a', 't', null, { after: [graph().task('create-account', 't')] }),

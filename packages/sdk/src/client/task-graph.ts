@@ -169,7 +169,10 @@ export class TaskGraph<Ref extends NodeRef = WorkflowNode> {
   }
 
   #checkAfter(place: string, after: readonly NodeRef[]): void {
-    for (const ref of after) {
+    if (!Array.isArray(after)) throw new TypeError(`${place}: after must be a list of tasks`)
+    for (const ref of after as readonly NodeRef[]) {
+      if (typeof ref !== 'string' && !(ref instanceof WorkflowNode))
+        throw new TypeError(`${place}: after must be a list of tasks; it has ${ref === null ? 'null' : typeof ref}`)
       if (typeof ref === 'string' ? this.#mayNameOthers : this.owns(ref)) continue
       throw new TypeError(`${place}: ${JSON.stringify(nameOf(ref))} in after is no task that this graph has`)
     }

@@ -44,7 +44,8 @@ export class WorkflowHandle {
     const name = typeof node === 'string' ? node : node.name
     const receipt = this.receipt.tasks.get(name)
     if (receipt === undefined || (node instanceof WorkflowNode && !this.#source.owns(node))) {
-      throw new RangeError(`workflow ${this.id} has no task ${JSON.stringify(name)} that this handle knows of`)
+      const known = `workflow ${this.id} has no task ${JSON.stringify(name)} that this handle knows of`
+      throw new RangeError(`${known}; duly.workflows.handle('${this.id}') knows of those that were added since`)
     }
     const definition = typeof node === 'string' ? (task ?? { type: name, result: undefined }) : node
     return this.#source.tasks.handle(receipt, definition)

@@ -222,7 +222,9 @@ describe('duly.workflows', () => {
     const rebuilt = duly.workflow('w')
     expect(handle.node(rebuilt.task('a', 't')).id).toBe('task-a')
     expect(() => handle.node(duly.workflow('w').task('a', 'other'))).toThrow('has no task "a"')
-    expect(() => handle.node('nobody')).toThrow('workflow wf-1 has no task "nobody" that this handle knows of')
+    expect(() => handle.node('nobody')).toThrow(
+      `workflow wf-1 has no task "nobody" that this handle knows of; duly.workflows.handle('wf-1') knows`,
+    )
   })
 
   it('lists by filters, page by page', async () => {

@@ -30,28 +30,43 @@ export function permanentFailure(error: unknown): Outcome {
 /** The limits that the server cuts error texts to as well (class 200, message 8 KiB, stack 32 KiB), in UTF-16 units. */
 const LIMITS = { class: 200, message: 8_192, stack: 32_768 } as const
 
-/** An error in the words of a report; whatever was thrown, this does not throw. */
+/** An error in the words of a report; whatever was thrown, this does not throw: also an error whose `message` is a getter that does. */
 export function reportedError(error: unknown): ReportedError {
-  if (!(error instanceof Error)) return { class: 'Error', message: clean(describe(error), LIMITS.message), stack: null }
+  if (!isError(error)) return { class: 'Error', message: clean(describe(error), LIMITS.message), stack: null }
+  const stack = textOf(() => error.stack)
   return {
-    class: clean(error.name, LIMITS.class) || 'Error',
-    message: clean(error.message, LIMITS.message),
-    stack: error.stack === undefined ? null : clean(error.stack, LIMITS.stack),
+    class: clean(textOf(() => error.name) ?? '', LIMITS.class) || 'Error',
+    message: clean(textOf(() => error.message) ?? 'a message that cannot be read', LIMITS.message),
+    stack: stack === null ? null : clean(stack, LIMITS.stack),
   }
 }
 
-function describe(value: unknown): string {
+/** A proxy may throw where its prototype is asked for. */
+function isError(value: unknown): value is Error {
   try {
-    return typeof value === 'object' ? JSON.stringify(value) : String(value)
+    return value instanceof Error
   } catch {
-    return 'a value that cannot be shown'
+    return false
   }
 }
+
+/** Null: there is none, or reading it threw. */
+function textOf(read: () => unknown): string | null {
+  try {
+    const value = read()
+    return value === undefined ? null : String(value)
+  } catch {
+    return null
+  }
+}
+
+const describe = (value: unknown): string =>
+  textOf(() => (typeof value === 'object' ? JSON.stringify(value) : String(value))) ?? 'a value that cannot be shown'
 
 /** Halves of surrogate pairs: no UTF-8 can carry them. */
 const UNSTORABLE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
 
 /** Cut, and without what no store takes: NUL and lone surrogates (also the half that the cut left). */
-function clean(text: unknown, limit: number): string {
-  return String(text).slice(0, limit).replaceAll('\0', '').replace(UNSTORABLE, '\ufffd')
+function clean(text: string, limit: number): string {
+  return text.slice(0, limit).replaceAll('\0', '').replace(UNSTORABLE, '\ufffd')
 }

@@ -139,11 +139,11 @@ export class Runner {
 
   #returned(attempt: Attempt, value: unknown): void {
     const schema = attempt.registered.definition.result
-    if (schema === undefined || value instanceof Snooze || value instanceof RetryAfter) {
-      this.#ended(attempt, value)
-      return
-    }
     try {
+      if (schema === undefined || value instanceof Snooze || value instanceof RetryAfter) {
+        this.#ended(attempt, value)
+        return
+      }
       const checked = validate(schema, value)
       if (isThenable(checked)) {
         checked.then(

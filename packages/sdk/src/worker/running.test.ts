@@ -193,6 +193,41 @@ it('fails a result that is no JSON or too large for good', async () => {
   ])
 })
 
+it('survives what throws again when it is looked at', async () => {
+  const trap = (): never => {
+    throw new Error('trap')
+  }
+  const thrown = {
+    getters: Object.defineProperties(new Error('x'), {
+      stack: { get: trap },
+      message: { get: trap },
+      name: { get: trap },
+    }),
+    proxy: new Proxy({}, { get: trap, has: trap, getPrototypeOf: trap }),
+    text: { toString: trap, toJSON: trap },
+  }
+  const worker = bench.worker()
+  for (const [kind, value] of Object.entries(thrown)) {
+    worker.handle(kind, () => {
+      throw value
+    })
+    worker.handle(`${kind}-returned`, async () => value)
+  }
+  worker.handle('next', () => 1)
+  await worker.start()
+  for (const kind of Object.keys(thrown)) {
+    expect(await bench.broker.outcome(bench.broker.push(kind))).toMatchObject({
+      outcome: 'failed',
+      error: { class: 'Error', message: expect.stringContaining('that cannot be'), retryable: true },
+    })
+  }
+  for (const kind of ['proxy', 'text']) {
+    const outcome = await bench.broker.outcome(bench.broker.push(`${kind}-returned`))
+    expect(outcome).toMatchObject({ outcome: 'failed' })
+  }
+  expect(await bench.broker.outcome(bench.broker.push('next'))).toMatchObject({ outcome: 'succeeded', result: 1 })
+})
+
 it('tells onError of handler errors, and survives its throwing', async () => {
   const told: unknown[] = []
   await bench

@@ -26,8 +26,17 @@ export function outcomeOfReturn(attempt: Attempt, value: unknown, rules: SettleR
   return { kind: 'succeeded', result: result ?? 'null' }
 }
 
-/** The outcome of a handler that threw. After an abort, the cause explains the error better than the error itself. */
+/** The outcome of a handler that threw, whatever it threw. After an abort, the cause explains the error better than the error itself. */
 export function outcomeOfThrow(attempt: Attempt, error: unknown, rules: SettleRules): Outcome {
+  try {
+    return judgedThrow(attempt, error, rules)
+  } catch {
+    // it threw again where it was looked at
+    return judgedThrow(attempt, new Error('an error that cannot be read'), rules)
+  }
+}
+
+function judgedThrow(attempt: Attempt, error: unknown, rules: SettleRules): Outcome {
   if (attempt.cause === 'timeout') return timedOut(attempt)
   if (isPermanent(error, rules)) return permanentFailure(error)
   if (attempt.cause !== null) return outcomeOfAbort(attempt, attempt.cause)
