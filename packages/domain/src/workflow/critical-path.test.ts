@@ -4,7 +4,23 @@ import { graphs } from '../testing/graphs.js'
 import { criticalPath, type TimedNode } from './critical-path.js'
 import { topologicalOrder } from './order.js'
 
-const ran = (startedAtMs: number, completedAtMs: number | null): TimedNode => ({ startedAtMs, completedAtMs })
+const ran = (startedAtMs: number, completedAtMs: number | null): TimedNode => ({
+  triggeredAtMs: startedAtMs,
+  startedAtMs,
+  completedAtMs,
+})
+/** Judged to run, and not running: it waits for a worker, for its time, or for a retry; or it was ended while it did. */
+const waits = (triggeredAtMs: number, completedAtMs: number | null = null): TimedNode => ({
+  triggeredAtMs,
+  startedAtMs: null,
+  completedAtMs,
+})
+/** It waits for others; or it ended without having been judged to run. */
+const idle = (completedAtMs: number | null = null): TimedNode => ({
+  triggeredAtMs: null,
+  startedAtMs: null,
+  completedAtMs,
+})
 const span = { beganAtMs: 0, nowMs: 1_000 }
 
 describe('criticalPath', () => {
@@ -14,20 +30,31 @@ describe('criticalPath', () => {
   })
 
   it('ends at what still runs, of several at what has run longest', () => {
-    const nodes = [ran(0, 10), ran(300, null), ran(20, null), { startedAtMs: null, completedAtMs: null }]
+    const nodes = [ran(0, 10), ran(300, null), ran(20, null), idle()]
     expect(criticalPath(nodes, [[], [0], [0], [1, 2]], span)).toEqual({ nodes: [0, 2], durationMs: 1_000 })
   })
 
-  it('is nothing before anything has started', () => {
-    expect(criticalPath([{ startedAtMs: null, completedAtMs: null }], [[]], span)).toEqual({
-      nodes: [],
-      durationMs: null,
-    })
-    expect(criticalPath([{ startedAtMs: null, completedAtMs: 5 }], [[]], span)).toEqual({ nodes: [], durationMs: null })
+  it('ends at what waits for a worker, its time or a retry now, and for no other node', () => {
+    expect(criticalPath([waits(5)], [[]], span)).toEqual({ nodes: [0], durationMs: 1_000 })
+    const nodes = [ran(0, 24), waits(24), idle(), ran(0, 900)]
+    expect(criticalPath(nodes, [[], [0], [1], []], span)).toEqual({ nodes: [0, 1], durationMs: 1_000 })
+  })
+
+  it('ends at what was cancelled while it waited, if that took longest', () => {
+    expect(criticalPath([ran(0, 24), waits(24, 700)], [[], [0]], span)).toEqual({ nodes: [0, 1], durationMs: 700 })
+  })
+
+  it('is nothing before its time has begun, and of nodes that were never to run', () => {
+    const nothing = { nodes: [], durationMs: null }
+    const later = { beganAtMs: 2_000, nowMs: 1_000 }
+    expect(criticalPath([waits(5)], [[]], later)).toEqual(nothing)
+    expect(criticalPath([waits(5, 900)], [[]], later)).toEqual(nothing)
+    expect(criticalPath([idle()], [[]], span)).toEqual(nothing)
+    expect(criticalPath([idle(5)], [[]], span)).toEqual(nothing)
   })
 
   it('passes through a node that was skipped', () => {
-    const nodes = [ran(0, 50), { startedAtMs: null, completedAtMs: 50 }, ran(60, 80)]
+    const nodes = [ran(0, 50), idle(50), { ...ran(60, 80), triggeredAtMs: 50 }]
     expect(criticalPath(nodes, [[], [0], [1]], span)).toEqual({ nodes: [0, 1, 2], durationMs: 80 })
   })
 
@@ -36,6 +63,8 @@ describe('criticalPath', () => {
     expect(criticalPath(nodes, [[], [], [0, 1]], { beganAtMs: 0, nowMs: 600 })).toEqual({ nodes: [1], durationMs: 500 })
     const only = [ran(0, 10), ran(0, 25), ran(11, 30)]
     expect(criticalPath(only, [[], [], [0, 1]], span).nodes).toEqual([0, 2])
+    const triedAgain = [ran(0, 10), ran(0, 25), { triggeredAtMs: 10, startedAtMs: 28, completedAtMs: 30 }]
+    expect(criticalPath(triedAgain, [[], [], [0, 1]], span).nodes).toEqual([0, 2])
   })
 
   it('takes a chain of 10,000', () => {
@@ -74,9 +103,10 @@ function timesOf(parents: readonly (readonly number[])[], steps: readonly (reado
   const nodes: TimedNode[] = []
   for (const node of topologicalOrder(parents)) {
     const [wait = 0, run = 0] = steps[node] ?? []
-    const start = Math.max(100, ...(parents[node] ?? []).map((parent) => ends[parent] ?? 0)) + wait
+    const triggeredAtMs = Math.max(100, ...(parents[node] ?? []).map((parent) => ends[parent] ?? 0))
+    const start = triggeredAtMs + wait
     ends[node] = start + run
-    nodes[node] = ran(start, start + run)
+    nodes[node] = { ...ran(start, start + run), triggeredAtMs }
   }
   return nodes
 }

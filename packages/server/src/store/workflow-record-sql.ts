@@ -29,7 +29,7 @@ export const readNodes: Statement = {
 select n.id, n.name, coalesce(t.task_type, '') as "taskType", coalesce(t.queue, '') as queue,
   coalesce(u.status, o.status, ${endedStatus}) as status, n.trigger_rule as "triggerRule",
   ${ms('coalesce(t.created_at, n.triggered_at)', 'createdAtMs')}, ${ms('coalesce(u.started_at, o.started_at)', 'startedAtMs')},
-  ${ms('u.completed_at', 'completedAtMs')}, ${ms('o.due_at', 'dueAtMs')},
+  ${ms('n.triggered_at', 'triggeredAtMs')}, ${ms('u.completed_at', 'completedAtMs')}, ${ms('o.due_at', 'dueAtMs')},
   (coalesce(u.attempt, o.attempt, 0) - (select count(*) from failed_attempts x
     where x.task_id = n.id and x.outcome = 'undelivered'))::integer as attempts,
   coalesce(u.failures, o.failures, 0) as failures, coalesce(u.reason, o.cancel_reason) as reason,

@@ -13,7 +13,11 @@ import { type ErrorColumns, errorOf } from './record-sql.js'
 import * as sql from './workflow-record-sql.js'
 
 /** A node as it is read: what it depends on stands in the edges. */
-export type NodeRow = Omit<WorkflowNodeRecord, 'dependencies' | 'addedBy'> & { readonly addedBy: Uuid | null }
+export interface NodeRow extends Omit<WorkflowNodeRecord, 'dependencies' | 'addedBy'> {
+  readonly addedBy: Uuid | null
+  /** When it was judged to run. */
+  readonly triggeredAtMs: number | null
+}
 
 export interface Edge {
   readonly parent: Uuid

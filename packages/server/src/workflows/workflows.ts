@@ -127,7 +127,7 @@ function recordOf({ row, nodes, edges }: Found, nowMs: number): WorkflowRecord {
     if (place !== undefined) parents[places.get(child) ?? -1]?.push(place)
   }
   const nameOf = (place: number | undefined): string => nodes[place ?? -1]?.name ?? ''
-  const graph = nodes.map(({ addedBy, ...node }, place) => ({
+  const graph = nodes.map(({ addedBy, triggeredAtMs: _, ...node }, place) => ({
     ...node,
     dependencies: (parents[place] ?? []).sort((a, b) => a - b).map(nameOf),
     addedBy: addedBy === null ? null : nameOf(places.get(addedBy)),
