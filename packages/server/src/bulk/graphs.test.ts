@@ -39,6 +39,41 @@ describe('an operation on nodes of workflows', () => {
     await expectSound(node)
   })
 
+  test('that retries tasks of one workflow lets each wait for those before it, whatever its walks come to first', async () => {
+    const dying = { task: { maxRetries: 0 } }
+    const spec = {
+      last: { after: ['mid'], rule: 'all_done', ...dying },
+      mid: { after: ['first'], rule: 'all_done' },
+      other: { after: ['first'] },
+      first: dying,
+    } as const
+    const graphs = [await Graph.submit(node, spec), await Graph.submit(node, spec)]
+    for (const graph of graphs) {
+      await graph.run((name) => (name === 'mid' ? words.fail : words.retry))
+      expect(await graph.standing()).toMatchObject({ first: 'DEAD', mid: 'FAILED', last: 'DEAD' })
+    }
+    const [ofTasks, ofLetters] = graphs as [Graph, Graph]
+    expect(await bench.run('retry', { queue: ofTasks.queue })).toMatchObject({ matched: 4, done: 4, skipped: 0 })
+    expect(await ofTasks.run()).toEqual([['first'], ['mid', 'other'], ['last']])
+    const filters = { queue: ofLetters.queue, taskType: null, tenant: null, errorClass: null, fingerprint: null }
+    const order = { action: 'retry', source: 'dead_letters', filters } as const
+    const record = await bench.finish(await bench.bulk.start(order, null, tester))
+    expect(record).toMatchObject({ matched: 2, done: 2, skipped: 0 })
+    expect(await ofLetters.standing()).toMatchObject({ first: 'PENDING', other: 'BLOCKED', mid: 'FAILED' })
+    await expectSound(node)
+  })
+
+  test('that retries leaves alone what ended after it began', async () => {
+    const graph = await Graph.submit(node, { a: {}, b: {} })
+    await graph.claim()
+    await graph.say('a', words.fail)
+    const record = await bench.start('retry', { queue: graph.queue })
+    await graph.say('b', words.fail)
+    expect(await bench.finish(record)).toMatchObject({ matched: 2, done: 1, skipped: 1 })
+    expect(await graph.standing()).toEqual({ a: 'PENDING', b: 'FAILED' })
+    await expectSound(node)
+  })
+
   test('that runs dead letters again does the same, and a discard leaves the workflow as it is', async () => {
     const dying = { task: { maxRetries: 0 } }
     const [again, given] = [

@@ -1,9 +1,9 @@
-import { type Clock, DulyError, encodeId } from '@duly/domain'
+import { type Clock, DulyError, encodeId, type Uuid } from '@duly/domain'
 import type { Logger } from 'pino'
 import type { BulkOrder } from '../model.js'
 import { type BulkStore, BulkTaken, type HeldBulk } from '../store/bulk-store.js'
 import { faultKind } from '../store/faults.js'
-import { isPassing, type Singles } from './singles.js'
+import { isPassing, type NodeFound, type Singles } from './singles.js'
 import { type BulkListener, tellEffects } from './tell.js'
 import { type Found, type Stretch, stretchOf, type WalkStores } from './walk.js'
 
@@ -81,9 +81,10 @@ export class BulkRunner {
     const { store, walks, batch } = this.#options
     const request = { place: held.place, limit: batch, cutoff: held.cutoff }
     const stretch = await stretchOf(walks, orderOf(held), request)
+    const counted = new Set<Uuid>()
     for (const part of partsOf(stretch.found, held)) {
       if (stop.aborted) break
-      await this.#part(held, part, stretch)
+      await this.#part(held, part, { stretch, counted })
     }
     const last = stretch.found.at(-1)
     if (stop.aborted) return last === undefined ? stretch.next : stretch.behind(last)
@@ -94,13 +95,17 @@ export class BulkRunner {
     return stretch.next
   }
 
-  async #part(held: HeldBulk, part: readonly Found[], stretch: Stretch): Promise<void> {
+  async #part(
+    held: HeldBulk,
+    part: readonly Found[],
+    { stretch, counted }: { readonly stretch: Stretch; readonly counted: Set<Uuid> },
+  ): Promise<void> {
     const { store, singles } = this.#options
     const [first] = part
     if (first === undefined) return
     if (!isSingle(first, held)) return this.#plain(held, part, stretch)
-    const step = await singles.act(held, first.id)
-    await store.advance(held, { ...step, matched: 1, place: stretch.behind(first) }, leaseMs)
+    const step = await singles.act(held, first, counted)
+    await store.advance(held, { ...step, place: stretch.behind(first) }, leaseMs)
   }
 
   /** One whose row the store refuses spoils its batch: halves are tried until it stands alone, and has failed alone. */
@@ -143,8 +148,9 @@ function isAway(error: unknown): boolean {
   return ['unavailable', 'transient'].includes(faultKind(error))
 }
 
-/** Of a node of a workflow others depend, so that its service acts on it; a discard changes nothing for them. */
-const isSingle = ({ workflowId }: Found, { action }: HeldBulk): boolean => workflowId !== null && action !== 'discard'
+/** On a node of a workflow others depend, so that its service acts on it; a discard changes nothing for them. */
+const isSingle = (task: Found, { action }: HeldBulk): task is NodeFound =>
+  task.workflowId !== null && action !== 'discard'
 
 /** Plain tasks together, and each task of a workflow by itself; in their order, so that the place behind each part is one. */
 function partsOf(found: readonly Found[], held: HeldBulk): readonly (readonly Found[])[] {

@@ -1,48 +1,87 @@
 import { DulyError, type Uuid } from '@duly/domain'
-import type { Actor, CancelResult, TaskRecord } from '../model.js'
+import type { Actor, BulkOrder, CancelResult } from '../model.js'
 import type { BulkStep, HeldBulk } from '../store/bulk-store.js'
+import { type Found, ofWorkflow, type WalkStores } from './walk.js'
 
 /** What acts on one task, and on what depends on it. */
 export interface SingleTasks {
-  get(id: Uuid, tenant: null): Promise<TaskRecord>
   cancel(id: Uuid, tenant: null, actor: Actor): Promise<CancelResult>
-  replay(id: Uuid, tenant: null, actor: Actor): Promise<TaskRecord>
 }
 
-type Counts = Pick<BulkStep, 'done' | 'skipped' | 'failed' | 'error'>
+/** What runs tasks of one workflow again, in one transaction; answers which are open again. */
+export interface Graphs {
+  replayTogether(
+    workflow: Uuid,
+    ids: readonly Uuid[],
+    how: { readonly actor: string; readonly endedByMs: number },
+  ): Promise<readonly Uuid[]>
+}
 
-const counted = (what: 'done' | 'skipped'): Counts => ({ done: 0, skipped: 0, failed: 0, error: null, [what]: 1 })
+export interface SinglesOptions {
+  readonly tasks: SingleTasks
+  readonly graphs: Graphs
+  readonly walks: WalkStores
+  /** Tasks that one look reads. */
+  readonly batch: number
+}
 
-/** Acts on tasks one by one, through the service of tasks. */
+/** A task of a workflow, on which others depend. */
+export type NodeFound = Found & { readonly workflowId: Uuid }
+
+type Counts = Omit<BulkStep, 'place'>
+
+const nothing: Counts = { matched: 0, done: 0, skipped: 0, failed: 0, error: null }
+
+/** Workflows of which a runner remembers that it looked for all that is meant of them. */
+const rememberedMax = 10_000
+
+/**
+ * Acts on tasks of workflows: cancels them one by one, through the service of tasks; runs all that is meant of a workflow again at once when
+ * it comes to the first of them, so that each waits for those before it, in whatever order the operation comes to them (I7).
+ */
 export class Singles {
-  readonly #tasks: SingleTasks
+  readonly #options: SinglesOptions
+  readonly #gathered = new Set<string>()
 
-  constructor(tasks: SingleTasks) {
-    this.#tasks = tasks
+  constructor(options: SinglesOptions) {
+    this.#options = options
   }
 
-  async act(held: HeldBulk, id: Uuid): Promise<Counts> {
+  /** @param counted tasks of the stretch under way that were acted on before the walk came to them; grows by those of this call */
+  async act(held: HeldBulk, task: NodeFound, counted: Set<Uuid>): Promise<Counts> {
+    if (counted.has(task.id)) return nothing
     try {
-      return counted((await this.#change(held, id)) ? 'done' : 'skipped')
+      if (held.action !== 'cancel') return await this.#replay(held, task, counted)
+      await this.#options.tasks.cancel(task.id, null, actorOf(held.actor))
+      return { ...nothing, matched: 1, done: 1 }
     } catch (error) {
       if (!(error instanceof DulyError) || isPassing(error)) throw error
-      if (error.code === 'wrong_state' || error.code === 'not_found') return counted('skipped')
-      return { done: 0, skipped: 0, failed: 1, error: error.message }
+      if (error.code === 'wrong_state' || error.code === 'not_found') return { ...nothing, matched: 1, skipped: 1 }
+      return { ...nothing, matched: 1, failed: 1, error: error.message }
     }
   }
 
-  /** Whether it changed anything. */
-  async #change({ action, actor, createdAtMs }: HeldBulk, id: Uuid): Promise<boolean> {
-    const by = actorOf(actor)
-    if (action === 'cancel') {
-      await this.#tasks.cancel(id, null, by)
-      return true
-    }
-    const { completedAtMs } = await this.#tasks.get(id, null)
-    // it ended anew since the operation began, perhaps because a node that died had run it again already
-    if (completedAtMs === null || completedAtMs > createdAtMs) return false
-    await this.#tasks.replay(id, null, by)
-    return true
+  /** What ended anew since the operation began is none of its matter: a node that died may have run it again already. */
+  async #replay(held: HeldBulk, { id, workflowId }: NodeFound, counted: Set<Uuid>): Promise<Counts> {
+    const ids = await this.#meant(held, id, workflowId)
+    const how = { actor: held.actor, endedByMs: held.createdAtMs }
+    const opened = new Set(await this.#options.graphs.replayTogether(workflowId, ids, how))
+    const done = ids.filter((each) => opened.has(each))
+    for (const each of done) counted.add(each)
+    const skipped = opened.has(id) ? 0 : 1
+    return { ...nothing, matched: done.length + skipped, done: done.length, skipped }
+  }
+
+  /** At the first task of a workflow all that the operation means of it; what was left then is tried by itself. */
+  async #meant(held: HeldBulk, id: Uuid, workflow: Uuid): Promise<readonly Uuid[]> {
+    const key = `${held.id} ${workflow}`
+    if (this.#gathered.has(key)) return [id]
+    const { walks, batch } = this.#options
+    const { action, source, filters, cutoff } = held
+    const ids = await ofWorkflow(walks, { action, source, filters } as BulkOrder, { workflow, cutoff, limit: batch })
+    if (this.#gathered.size >= rememberedMax) this.#gathered.clear()
+    this.#gathered.add(key)
+    return ids.includes(id) ? ids : [...ids, id]
   }
 }
 

@@ -22,7 +22,7 @@ export interface Stretch {
 
 export interface WalkStores {
   readonly lists: Pick<ListStore, 'candidates'>
-  readonly letters: Pick<DeadLetterStore, 'candidates'>
+  readonly letters: Pick<DeadLetterStore, 'candidates' | 'ofWorkflow'>
 }
 
 export interface WalkRequest {
@@ -73,6 +73,25 @@ async function letterStretch(
     next,
     behind: ({ id }) => places.get(id) ?? '',
   }
+}
+
+/** All that an operation means of one workflow. */
+export async function ofWorkflow(
+  { lists, letters }: WalkStores,
+  order: BulkOrder,
+  { workflow, cutoff, limit }: { readonly workflow: Uuid } & Omit<WalkRequest, 'place'>,
+): Promise<readonly Uuid[]> {
+  if (order.source === 'dead_letters') return letters.ofWorkflow(order.filters, workflow, cutoff)
+  const ids: Uuid[] = []
+  for (const status of walksOf(order.action, order.filters.status)) {
+    const filters = { ...order.filters, status, workflowId: workflow }
+    for (let after: string | null | undefined; after !== null; ) {
+      const page = await lists.candidates(filters, { after: after ?? null, limit, cutoff })
+      ids.push(...page.items.map(({ id }) => id))
+      after = page.next
+    }
+  }
+  return ids
 }
 
 /** `2 01a2…`: in the third walk, below that id; `2 -`: at its beginning. */

@@ -31,9 +31,13 @@ const walk = (along: LetterWalk): string => `
   where ${leads[along]}(d.died_at, d.task_id) < ($1::timestamptz, $2::uuid)
   order by d.died_at desc, d.task_id desc`
 
-const fits = `
-  ($5::text is null or d.tenant = $5) and ($6::text is null or d.queue = $6) and ($7::text is null or d.task_type = $7)
-  and ($8::text is null or d.error_class = $8) and ($9::text is null or d.fingerprint = $9)`
+/** The filters, in the order of their parameters from `first` on. */
+const fitsFrom = (first: number): string =>
+  ['tenant', 'queue', 'task_type', 'error_class', 'fingerprint']
+    .map((column, place) => `($${first + place}::text is null or d.${column} = $${first + place})`)
+    .join(' and ')
+
+const fits = fitsFrom(5)
 
 /** The place of a letter as the key of a page: to the microsecond. */
 const place = (letter: string): string =>
@@ -67,6 +71,15 @@ const letters = `
   cross join lateral (select u.attempt, u.failures, u.crashes from outcomes u where u.id = d.task_id limit 1) u`
 
 /** Which tasks, for whoever acts on them. */
+/** Letters of one workflow: $1 its id, $2 died before, the rest as of the walks, from $3 on. */
+export const lettersOfWorkflow: Statement = {
+  name: 'letters_of_workflow',
+  text: `
+select d.task_id as id
+from workflow_nodes n cross join lateral (select d.* from dead_letters d where d.task_id = n.id limit 1) d
+where n.workflow_id = $1 and d.died_at < $2::timestamptz and ${fitsFrom(3)}`,
+}
+
 const candidates = `
   select d.task_id as id, d.died_at, ${place('d')} as place, t.workflow_id as "workflowId"
   from page d cross join lateral (select t.workflow_id from tasks t where t.id = d.task_id limit 1) t`

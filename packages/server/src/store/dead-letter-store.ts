@@ -63,6 +63,13 @@ export class DeadLetterStore {
     return this.#walk<LetterCandidate>(sql.letterCandidates, filters, { limit, after: after ?? bound })
   }
 
+  /** Tasks of one workflow behind letters that fit and were written before `cutoff`. */
+  async ofWorkflow(filters: DeadLetterFilters, workflow: Uuid, cutoff: string): Promise<Uuid[]> {
+    const { tenant, queue, taskType, errorClass, fingerprint } = filters
+    const values = [workflow, cutoff, tenant, queue, taskType, errorClass, fingerprint]
+    return (await this.#database.query<{ id: Uuid }>(sql.lettersOfWorkflow, values)).map(({ id }) => id)
+  }
+
   async summary({ tenant, queue, taskType }: SummaryFilters, limit: number): Promise<DeadLetterSummary> {
     const statement = tenant === null ? sql.summaries.all : sql.summaries.tenant
     type Row = { readonly isComplete: boolean; readonly total: number; readonly groups: number } & (

@@ -1,5 +1,6 @@
 import { statusGuard, workflowStatusGuard } from '@duly/domain'
 import { byKey, type Statement, unnested } from './database.js'
+import { ms } from './record-sql.js'
 import { takenBack } from './transition-parts.js'
 
 /** Whoever wants a workflow cancelled; what that does is in the same transaction. */
@@ -15,9 +16,10 @@ export const readStanding: Statement = {
   name: 'read_nodes_standing',
   text: `
 select n.id, n.name, n.trigger_rule as "triggerRule", n.ended as "end", n.triggered_at is not null as triggered,
-  n.delay_ms is not null or n.due_at > now() as "isDelayed", coalesce(u.discarded_at is null, false) as "isKept"
+  n.delay_ms is not null or n.due_at > now() as "isDelayed", coalesce(u.discarded_at is null, false) as "isKept",
+  ${ms('u.completed_at', 'endedAtMs')}
 from workflow_nodes n
-left join lateral (select u.discarded_at from outcomes u where u.id = n.id limit 1) u on true
+left join lateral (select u.discarded_at, u.completed_at from outcomes u where u.id = n.id limit 1) u on true
 where n.workflow_id = $1 order by n.position`,
 }
 

@@ -14,6 +14,8 @@ export interface RetryRow extends RetryNode {
   readonly isDelayed: boolean
   /** Its record is there, and was not discarded. */
   readonly isKept: boolean
+  /** Null: it is open, or its record is gone. */
+  readonly endedAtMs: number | null
 }
 
 /** A node that runs again. */

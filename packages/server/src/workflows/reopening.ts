@@ -4,11 +4,15 @@ import type { Edge } from '../store/workflow-record-store.js'
 import type { LockedWorkflow } from '../store/workflow-rows.js'
 import type { NodeEnds, WorkflowTurn } from './node-ends.js'
 
-/** Who runs nodes again, and which: all that failed or was cancelled, unless one is named. */
-export interface Reopen {
+/** Who runs nodes again, and which: all that failed or was cancelled, unless some are named. */
+interface Reopen {
   readonly actor: string
-  readonly node: Uuid | null
+  readonly named: ReadonlySet<Uuid> | null
+  /** Those alone that ended by this instant; null: whenever. */
+  readonly endedByMs: number | null
 }
+
+const always = { endedByMs: null } as const
 
 /** Runs nodes of workflows again, and what they blocked, in one transaction that holds the workflow. */
 export class Reopening {
@@ -29,7 +33,8 @@ export class Reopening {
     const done = await this.#ends.ofWorkflow(id, tenant, async (turn) => {
       const [workflow] = turn.locked as [LockedWorkflow]
       judge(workflow)
-      if (!(await this.#reopen(turn, workflow, { actor, node: null }))) throw nothingToRetry()
+      const opened = await this.#reopen(turn, workflow, { actor, named: null, ...always })
+      if (opened.length === 0) throw nothingToRetry()
       return true
     })
     return done ?? false
@@ -42,22 +47,39 @@ export class Reopening {
       if (!workflow) throw recordsGone()
       if (tenant !== null && workflow.tenant !== tenant) return false
       if (workflow.cancelRequested && workflow.status === 'RUNNING') throw beingCancelled()
-      return this.#reopen(turn, workflow, { actor, node: id })
+      return (await this.#reopen(turn, workflow, { actor, named: new Set([id]), ...always })).length > 0
     })
   }
 
-  /** Whether anything was opened. */
-  async #reopen({ client, settlement, slot }: WorkflowTurn, { id }: LockedWorkflow, how: Reopen): Promise<boolean> {
+  /**
+   * Runs those of a workflow's nodes again, of these, that ended by an instant and can be: together, so that each waits for those before it
+   * as in the first run. Answers which nodes are open again, what they blocked among them.
+   */
+  async replayTogether(
+    workflow: Uuid,
+    ids: readonly Uuid[],
+    { actor, endedByMs }: { readonly actor: string; readonly endedByMs: number },
+  ): Promise<readonly Uuid[]> {
+    const opened = await this.#ends.ofWorkflow(workflow, null, async (turn) => {
+      const [locked] = turn.locked as [LockedWorkflow]
+      if (locked.cancelRequested && locked.status === 'RUNNING') throw beingCancelled()
+      return this.#reopen(turn, locked, { actor, named: new Set(ids), endedByMs })
+    })
+    return opened ?? []
+  }
+
+  /** The nodes that were opened. */
+  async #reopen({ client, settlement, slot }: WorkflowTurn, { id }: LockedWorkflow, how: Reopen): Promise<Uuid[]> {
     const store = this.#store
     if (await store.isUnsettled(client, id)) throw unsettled()
     const { nodes, edges } = await store.graph(client, id)
     const { reopened, recounted, unmet } = planRetry(nodes, parentsOf(nodes, edges), {
-      seeds: seedsOf(nodes, how.node),
-      isNamed: how.node !== null,
+      seeds: seedsOf(nodes, how),
+      isNamed: how.named !== null,
     })
     if (reopened.length === 0) {
       if (unmet.length > 0) throw unmetRule(nodes[unmet[0] as number]?.name ?? '')
-      return false
+      return []
     }
     const row = (place: number): RetryRow => nodes[place] as RetryRow
     const again = reopened.map(({ node, verdict, counts }) => {
@@ -76,15 +98,16 @@ export class Reopening {
     settlement.resumed(id, { opened: again.length, unfailed })
     const judged = again.filter(({ verdict }) => verdict !== 'wait')
     await settlement.judge(judged.map(({ counts, ...node }) => ({ ...node, ...counts, lane: null })))
-    return true
+    return again.map((node) => node.id)
   }
 }
 
-/** Of a node that is named, itself if it has ended without success; else all such ones. Discarded dead letters stay. */
-function seedsOf(nodes: readonly RetryRow[], only: Uuid | null): number[] {
-  return nodes.flatMap(({ id, end, isKept }, place) => {
-    const isSeed = only === null ? end === 'failed' || end === 'cancelled' : id === only && end !== 'succeeded'
-    return isSeed && end !== null && isKept ? [place] : []
+/** Of nodes that are named, those that have ended without success; else all that failed or was cancelled. Discarded dead letters stay. */
+function seedsOf(nodes: readonly RetryRow[], { named, endedByMs }: Reopen): number[] {
+  return nodes.flatMap(({ id, end, isKept, endedAtMs }, place) => {
+    const isMeant = named === null ? end === 'failed' || end === 'cancelled' : named.has(id) && end !== 'succeeded'
+    const isInTime = endedByMs === null || (endedAtMs !== null && endedAtMs <= endedByMs)
+    return isMeant && isInTime && end !== null && isKept ? [place] : []
   })
 }
 

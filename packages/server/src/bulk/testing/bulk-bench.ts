@@ -2,6 +2,7 @@ import { type Lane, systemClock, type TenantScope, type Uuid } from '@duly/domai
 import { pino } from 'pino'
 import type { BulkOrder, BulkRecord, EndedTask, TaskFilters } from '../../model.js'
 import type { TestNode } from '../../testing/test-node.js'
+import { Reopening } from '../../workflows/reopening.js'
 import { Bulk } from '../bulk.js'
 import { BulkRunner } from '../runner.js'
 import { Singles, type SingleTasks } from '../singles.js'
@@ -34,13 +35,19 @@ export class BulkBench {
     const log = pino({ level: 'silent' })
     const onEnded = (id: Uuid): void => node.waiters.finished([id])
     const tasks: SingleTasks = {
-      get: (id, tenant) => node.tasks.get(id, tenant),
       cancel: (id, tenant, actor) => node.tasks.cancel(id, tenant, actor),
-      replay: (id, tenant, actor) => node.tasks.replay(id, tenant, actor),
       ...singles,
     }
+    const graphs = new Reopening(node.nodeEnds, node.stores.workflowChanges)
     this.runner = new BulkRunner({
-      ...{ store: node.stores.bulk, walks, singles: new Singles(tasks), clock: systemClock, log, batch },
+      ...{
+        store: node.stores.bulk,
+        walks,
+        singles: new Singles({ tasks, graphs, walks, batch }),
+        clock: systemClock,
+        log,
+        batch,
+      },
       listener: {
         onCancelled: (ended) => void this.cancelled.push(...ended),
         onCancelRequested: (session) => void this.toldSessions.push(session),
