@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { describeFindings } from './checker/finding.js'
 import type { PlannedPayload } from './load/plans.js'
 import { type Random, randomOf } from './load/random.js'
+import { callCron } from './load/recurring.js'
 import { faultMs, Scenario, testLimitMs } from './scenario.js'
 
 const SERVERS = [0, 1, 2]
@@ -34,22 +35,12 @@ const DEFINITIONS = {
   'every.newest': { every_seconds: 1, overlap_policy: 'cancel_running', misfire_policy: 'fire_all', ...long },
 } as const
 
-async function call(url: string, method: 'PUT' | 'POST', path: string, body: unknown): Promise<{ cron_id?: string }> {
-  const response = await fetch(`${url}/api/v1/cron-tasks${path}`, {
-    ...{ method, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } },
-    signal: AbortSignal.timeout(30_000),
-  })
-  const text = await response.text()
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
-  return JSON.parse(text)
-}
-
 /** As a deployment does: it says what there is to be, and changes nothing when that is so. */
 async function define(url: string): Promise<string[]> {
   const defined = Object.entries(DEFINITIONS).map(async ([name, { plan, ...definition }]) => {
     const { work_ms, ...rest } = { work_ms: undefined, ...definition }
     const payload: PlannedPayload = { mark: name, plan, ...(work_ms === undefined ? {} : { work_ms }) }
-    const put = await call(url, 'PUT', `/by-name/${encodeURIComponent(name)}`, { ...rest, queue: 'chaos', payload })
+    const put = await callCron(url, 'PUT', `/by-name/${encodeURIComponent(name)}`, { ...rest, queue: 'chaos', payload })
     return put.cron_id ?? ''
   })
   return Promise.all(defined)
@@ -103,7 +94,7 @@ test('nodes that are killed, frozen and restarted at random fire each second of 
 
   const [{ healed } = { healed: '' }] = await scenario.query<{ healed: string }>('select now()::text as healed')
   await scenario.untilRow(`select from cron_tasks having min(next_fire_at) > '${healed}'`, HEALING_MS)
-  for (const id of ids) await call(scenario.url, 'POST', `/${id}/pause`, {})
+  for (const id of ids) await callCron(scenario.url, 'POST', `/${id}/pause`, {})
   const findings = await scenario.finish([])
   console.info(`${hits.map((each) => each.join(' ')).join(' | ')}\n${await summary(scenario)}`)
   expect(describeFindings(findings)).toBe('')

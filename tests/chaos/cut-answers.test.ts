@@ -40,7 +40,7 @@ test('answers lost at random, of workers and of clients, lose and double nothing
   toClients.cutWhen(({ method }) => method === 'POST' && random.next() < CUT_SHARE)
   scenario.addWorker({}, toWorkers.url)
   scenario.addWorker({}, toWorkers.url)
-  const load = new Load({ url: () => toClients.url, perSecond: 120 }).start()
+  const load = new Load({ open: scenario.open, url: () => toClients.url, perSecond: 120 }).start()
   const until = performance.now() + faultMs
   const enough = () => toWorkers.cuts.length > LEAST_CUTS && toClients.cuts.length > LEAST_CUTS
   while (performance.now() < until || !enough()) await delay(100)

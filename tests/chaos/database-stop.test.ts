@@ -12,6 +12,8 @@ const QUICK = { DULY_CHAOS_HEARTBEAT_MS: '1000' }
 const downMs = isLong ? 30_000 : 8_000
 /** A call that began just before the stop may be cut off by it; one that began just after it meets connections that are closing. */
 const EDGE_MS = 1_000
+/** Submissions before the stop, most of their tasks at work or waiting for it. */
+const LEAST_ACCEPTED = 150
 
 test.each(['fast', 'immediate'] as const)(
   'a database that is stopped (%s) is waited for',
@@ -23,11 +25,12 @@ test.each(['fast', 'immediate'] as const)(
     const workers = [scenario.addWorker(QUICK), scenario.addWorker(QUICK)]
     // Much work that is under way when the database goes, and ends while it is away.
     const load = new Load({
+      open: scenario.open,
       url: () => scenario.url,
       perSecond: 100,
       mix: { succeed: 40, work: 40, flaky: 15, permanent: 5 },
     }).start()
-    await delay(3_000)
+    while (load.accepted < LEAST_ACCEPTED) await delay(20)
 
     await postgres.stop(mode)
     const downAt = Date.now()

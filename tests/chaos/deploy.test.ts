@@ -10,8 +10,15 @@ import { faultMs, Scenario, testLimitMs } from './scenario.js'
 const SERVERS = 2
 const MIX = { succeed: 40, work: 40, flaky: 10, snooze: 5, permanent: 5 } as const
 
-/** No handler may start once its worker was told to stop; a start that was under way gets this long. */
+/** No handler may start once its worker has heard that it is to stop; a start that was under way gets this long. */
 const UNDER_WAY_MS = 250
+
+/** When a worker that has ended was told to stop, by its own clock: a machine may be slow to wake it. Never, if it had started nothing. */
+async function toldAt({ pid, exited, output }: TestProcess): Promise<{ readonly pid: number; readonly at: number }> {
+  await exited
+  const line = output.map((each) => /told to stop at (\d+)/.exec(each)).find((found) => found !== null)
+  return { pid, at: Number(line?.[1] ?? Number.POSITIVE_INFINITY) }
+}
 
 /** Starts a worker and waits until it works: one that is told to stop before it listens to signals dies of them. */
 async function freshWorker(scenario: Scenario, url: string): Promise<TestProcess> {
@@ -40,8 +47,8 @@ test('a deployment burns no attempt: whoever is told to stop finishes or gives b
   const { url } = await startHttpProxy(() => scenario.urlOf(serving))
   const workers = [await freshWorker(scenario, url), await freshWorker(scenario, url), await freshWorker(scenario, url)]
   const random = randomOf('deploy')
-  const load = new Load({ url: () => url, perSecond: 80, mix: MIX }).start()
-  const stopped: { pid: number; toldAt: number }[] = []
+  const load = new Load({ open: scenario.open, url: () => url, perSecond: 80, mix: MIX }).start()
+  const stopped: TestProcess[] = []
   const until = performance.now() + faultMs
   for (let round = 0; performance.now() < until || round < 8; round += 1) {
     await delay(random.between(200, 1_000))
@@ -52,8 +59,8 @@ test('a deployment burns no attempt: whoever is told to stop finishes or gives b
     } else {
       const index = round % workers.length
       const old = workers[index] as TestProcess
-      stopped.push({ pid: old.pid, toldAt: Date.now() })
       await stop(old)
+      stopped.push(old)
       workers[index] = await freshWorker(scenario, url)
     }
   }
@@ -64,8 +71,10 @@ test('a deployment burns no attempt: whoever is told to stop finishes or gives b
   expect(await scenario.query('select id, crashes from outcomes where crashes > 0')).toEqual([])
   // what a stopping worker did not fetch goes back without a loss; only the watchdog's word counts as one
   expect(await scenario.query(`select task_id from failed_attempts where error_class = 'WorkerLost'`)).toEqual([])
+  const told = await Promise.all(stopped.map(toldAt))
+  expect(told.some(({ at }) => Number.isFinite(at))).toBe(true)
   const late = scenario.handlerLog.filter(({ event, pid, at }) =>
-    stopped.some((each) => event === 'start' && each.pid === pid && at > each.toldAt + UNDER_WAY_MS),
+    told.some((each) => event === 'start' && each.pid === pid && at > each.at + UNDER_WAY_MS),
   )
   expect(late).toEqual([])
 })

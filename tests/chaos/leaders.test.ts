@@ -63,7 +63,13 @@ test('leaders that are killed and frozen at random promote nothing twice, lose n
   const random = randomOf('leaders')
   const worker = scenario.addWorker()
   await untilLed(scenario)
-  const load = new Load({ url: () => scenario.url, perSecond: 60, mix: DELAYED, delayed: 0.8 }).start()
+  const load = new Load({
+    open: scenario.open,
+    url: () => scenario.url,
+    perSecond: 60,
+    mix: DELAYED,
+    delayed: 0.8,
+  }).start()
   const lateness = watchLateness(scenario)
   const until = performance.now() + faultMs
   while (performance.now() < until || load.accepted < 100) {
@@ -85,7 +91,13 @@ test('a leader that is told to stop hands over before it goes', { timeout: testL
   const random = randomOf('handover')
   const worker = scenario.addWorker()
   await untilLed(scenario)
-  const load = new Load({ url: () => scenario.url, perSecond: 40, mix: DELAYED, delayed: 0.8 }).start()
+  const load = new Load({
+    open: scenario.open,
+    url: () => scenario.url,
+    perSecond: 40,
+    mix: DELAYED,
+    delayed: 0.8,
+  }).start()
   const lateness = watchLateness(scenario)
   const until = performance.now() + faultMs / 2
   while (performance.now() < until || load.accepted < 100) {

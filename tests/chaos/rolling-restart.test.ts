@@ -42,7 +42,7 @@ test('two nodes that are restarted in turn, or killed, lose nothing, double noth
   // and one that knows the nodes itself
   workers.push(scenario.addWorker({}, urls.join(',')))
   for (const worker of workers) await worker.line(/registered as/)
-  const load = new Load({ url: () => balancer.url, perSecond: 80, mix: MIX }).start()
+  const load = new Load({ open: scenario.open, url: () => balancer.url, perSecond: 80, mix: MIX }).start()
   const kills = await rollOn(scenario, randomOf('rolling restart'), () => balancer.untilReady(SERVERS))
   await load.stop()
 

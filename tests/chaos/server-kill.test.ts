@@ -27,7 +27,7 @@ test('a server that is killed again and again loses nothing that it accepted', {
   const scenario = await Scenario.start()
   scenario.addWorker()
   scenario.addWorker()
-  const load = new Load({ url: () => scenario.url, perSecond: 120 }).start()
+  const load = new Load({ open: scenario.open, url: () => scenario.url, perSecond: 120 }).start()
   await storm(scenario, load)
   await load.stop()
 

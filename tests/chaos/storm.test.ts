@@ -17,7 +17,11 @@ test('servers and workers that are killed and frozen at random lose nothing and 
   // each works for one of the servers
   const urls = [0, 1, 2].map((index) => () => scenario.urlOf(index % SERVERS))
   const workers = new KeptWorkers(scenario, urls)
-  const load = new Load({ url: () => scenario.urlOf(random.integer(0, SERVERS - 1)), perSecond: 100 }).start()
+  const load = new Load({
+    open: scenario.open,
+    url: () => scenario.urlOf(random.integer(0, SERVERS - 1)),
+    perSecond: 100,
+  }).start()
 
   const until = performance.now() + faultMs
   while (performance.now() < until || load.accepted < 100) {

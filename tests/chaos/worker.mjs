@@ -15,7 +15,15 @@ import { defineTask, PermanentError, Worker } from '@duly/sdk'
 const log = openSync(process.env.DULY_CHAOS_LOG ?? '/dev/null', 'a')
 process.on('exit', () => closeSync(log))
 
-/** @type {Record<import('./load/plans.js').PlanName, (payload: Payload, context: Context) => Promise<unknown>>} */
+let isTold = false
+/** Says when it is told to stop, by its own clock. Listens only once it works: before, a signal ends the process. */
+function tellStop() {
+  if (isTold) return
+  isTold = true
+  process.once('SIGTERM', () => console.log(`told to stop at ${Date.now()}`))
+}
+
+/** @type {Record<import('./load/plans.js').PlanName, (payload: Payload, context: Context) => Promise<object | void>>} */
 const handlers = {
   succeed: async () => {},
   work: async ({ work_ms, first_ms = work_ms }, { attempt, signal }) =>
@@ -43,6 +51,21 @@ const handlers = {
         graph.task(name, `chaos.${payload.plan}`, payload, optionsOf(payload.plan, rule, after))
     })
     if (context.attempt <= fail_times) throw new Error(`attempt ${context.attempt} of ${fail_times} that fail`)
+  },
+  launch: async ({ graph }, context) => {
+    if (graph === undefined) throw new PermanentError('nothing to launch')
+    const mark = `launch-${context.taskId}`
+    const { failurePolicy, nodes } = graph
+    const workflow = context.workflow('launched', { failurePolicy, metadata: { mark } })
+    /** @type {Map<string, import('@duly/sdk').WorkflowNode>} */
+    const made = new Map()
+    for (const { name, rule, after, payload } of nodes) {
+      const behind = after.flatMap((each) => made.get(each) ?? [])
+      const options = { ...optionsOf(payload.plan, rule, []), after: behind }
+      made.set(name, workflow.task(name, `chaos.${payload.plan}`, { ...payload, mark: `${mark}/${name}` }, options))
+    }
+    const { id } = await workflow.submit({ idempotencyKey: context.idempotencyKey })
+    return { launched: id }
   },
 }
 
@@ -97,7 +120,7 @@ function record(event, payload, context, more) {
 export default function chaosWorker(duly) {
   const worker = new Worker(duly, {
     name: `chaos-${process.pid}`,
-    queues: ['chaos'],
+    queues: ['chaos', 'chaos-side'],
     slots: Number(process.env.DULY_CHAOS_SLOTS ?? 10),
     ...(process.env.DULY_CHAOS_HEARTBEAT_MS ? { heartbeat: Number(process.env.DULY_CHAOS_HEARTBEAT_MS) } : {}),
   })
@@ -106,11 +129,13 @@ export default function chaosWorker(duly) {
       defineTask(`chaos.${plan}`),
       async (/** @type {Payload} */ payload, /** @type {Context} */ context) => {
         const { attempt, taskId, signal } = context
-        record('start', payload, context, { statuses: Object.fromEntries(context.dependencies.statuses) })
+        tellStop()
+        const statuses = Object.fromEntries(context.dependencies.statuses)
+        record('start', payload, context, { statuses, edit: payload.edit })
         try {
           if (context.workflowId !== null) await takeResults(payload, context)
-          await handler(payload, context)
-          const result = { attempt, of: taskId, ...(payload.pad ? { pad: 'x'.repeat(payload.pad) } : {}) }
+          const told = await handler(payload, context)
+          const result = { attempt, of: taskId, ...told, ...(payload.pad ? { pad: 'x'.repeat(payload.pad) } : {}) }
           record('end', payload, context, { left: 'returned', aborted: signal.aborted, digest: digestOf(result) })
           return result
         } catch (error) {

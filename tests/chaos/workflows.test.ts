@@ -5,8 +5,13 @@ import { startHttpProxy } from '../support/http-proxy.js'
 import { type OwnPostgres, startOwnPostgres } from '../support/own-postgres.js'
 import { describeFindings } from './checker/finding.js'
 import { freezeServer, KeptWorkers, killServer } from './faults.js'
+import { drawLaunched } from './load/graphs.js'
 import { Load } from './load/load.js'
+import { QueuePauses } from './load/pauses.js'
+import type { LaunchedGraph, PlannedPayload } from './load/plans.js'
 import { type Random, randomOf } from './load/random.js'
+import { callCron } from './load/recurring.js'
+import { SIDE_QUEUE, submissionOf } from './load/submissions.js'
 import { WorkflowLoad } from './load/workflow-load.js'
 import { faultMs, Scenario, type ScenarioOptions, testLimitMs } from './scenario.js'
 
@@ -14,8 +19,6 @@ const WORKERS = 3
 const LEAST_ACCEPTED = 30
 /** Of the answers to what clients change. */
 const CUT_SHARE = 0.1
-/** Deep graphs drain slowly after losses: each level can wait for a lease to end. */
-const DRAIN_LIMIT_MS = 120_000
 
 /** A fault to let come once, at some server. */
 type Fault = (scenario: Scenario, server: number, random: Random) => Promise<unknown>
@@ -33,28 +36,62 @@ async function underFaults(
   const all = () => servers.map((index) => scenario.urlOf(index)).join(',')
   const workers = new KeptWorkers(scenario, Array(WORKERS).fill(all))
   const url = () => random.pick(proxies).url
-  const graphs = new WorkflowLoad({ url, perSecond: 12 }).start()
-  const singles = new Load({ url, perSecond: 12, clients: 2 }).start()
+  const graphs = new WorkflowLoad({ open: scenario.open, url, perSecond: 12 }).start()
+  const singles = new Load({ open: scenario.open, url, perSecond: 12, clients: 2 }).start()
+
+  const pauses = new QueuePauses(url, SIDE_QUEUE).start()
+  const launched = drawLaunched(randomOf('launched'))
+  const cron = await launchAgainAndAgain(scenario.url, launched)
 
   const until = performance.now() + faultMs
   while (performance.now() < until || graphs.accepted < LEAST_ACCEPTED) {
     await delay(random.between(200, 1_500))
     await draw(random, workers)(scenario, random.pick(servers), random)
   }
-  await Promise.all([graphs.stop(), singles.stop()])
-  await scenario.untilDrained(DRAIN_LIMIT_MS)
-  const findings = await scenario.finish([...singles.client.log, ...graphs.tasks.log], graphs.client.log)
+  await Promise.all([graphs.stop(), singles.stop(), pauses.stop()])
+  await callCron(scenario.url, 'POST', `/${cron}/pause`, {})
+  const calls = [...singles.client.log, ...graphs.tasks.log, ...pauses.client.log]
+  const findings = await scenario.finish(calls, { workflowLog: graphs.client.log, launched })
   await workers.stop()
-  console.info(await summary(scenario))
+  console.info(`${await summary(scenario)}\n${toldOf([...calls, ...graphs.client.log])}`)
   return describeFindings(findings)
+}
+
+/** A recurring task whose handler submits a workflow, every other second. */
+async function launchAgainAndAgain(url: string, graph: LaunchedGraph): Promise<string> {
+  const payload = { mark: 'launch', plan: 'launch', graph } satisfies PlannedPayload
+  const put = await callCron(url, 'PUT', '/by-name/launcher', {
+    ...{ every_seconds: 2, overlap_policy: 'queue', misfire_policy: 'fire_once' },
+    ...submissionOf('launch', 'launch', payload),
+  })
+  return put.cron_id ?? ''
 }
 
 async function summary(scenario: Scenario): Promise<string> {
   const rows = await scenario.query<{ told: string }>(
-    `select concat(w.status, ' ', w.failure_policy, ': ', count(*), ' of ', sum(w.nodes), ' nodes, ', sum(w.run) - count(*), ' retries') as told
-     from workflows w group by w.status, w.failure_policy order by 1`,
+    `select concat(w.name, ' ', w.status, ' ', w.failure_policy, ': ', count(*), ' of ', sum(w.nodes), ' nodes, ', sum(w.run) - count(*), ' retries') as told
+     from workflows w group by w.name, w.status, w.failure_policy order by 1`,
   )
-  return rows.map(({ told }) => told).join('\n')
+  const ends = await scenario.query<{ told: string }>(
+    `select concat(u.status, ' ', u.reason, ': ', count(*)) as told from outcomes u join tasks t on t.id = u.id
+     where t.workflow_id is not null group by u.status, u.reason order by 1`,
+  )
+  return [...rows, ...ends].map(({ told }) => told).join('\n')
+}
+
+/** How often which call was answered how: a draw that never meets anything would test nothing. */
+function toldOf(
+  calls: readonly { readonly verb: string; readonly status: number | null; readonly action?: string }[],
+): string {
+  const counts = new Map<string, number>()
+  for (const { verb, action = '', status } of calls) {
+    const told = [verb, action, status ?? 'nothing'].filter((each) => each !== '').join(' ')
+    counts.set(told, (counts.get(told) ?? 0) + 1)
+  }
+  return [...counts]
+    .sort()
+    .map(([told, count]) => `${told}: ${count}`)
+    .join(', ')
 }
 
 const restart = (postgres: OwnPostgres): Fault => {

@@ -85,6 +85,7 @@ function task(n: number, over: Partial<TaskHistory> = {}): TaskHistory {
     pastRuns: [],
     workflowId: null,
     createdAt: 0,
+    ...{ queue: 'chaos', priority: 2, edit: null, discardedAt: null },
     ...over,
   }
 }
@@ -103,7 +104,7 @@ function keptPromises(): Logs {
     failures: 1,
     attempt: 2,
     run: 2,
-    pastRuns: [{ status: 'DEAD', reason: null, attempt: 1, archivedAt: 17 }],
+    pastRuns: [{ status: 'DEAD', reason: null, attempt: 1, completedAt: 16, archivedAt: 17 }],
   } as const
   return {
     clientLog: [

@@ -1,5 +1,8 @@
 import pg from 'pg'
+import type { LaunchedGraph } from '../load/plans.js'
 import type { Call } from './client-log.js'
+import { checkDeadLetters } from './dead-letters.js'
+import { checkEdits } from './edits.js'
 import { checkEnds } from './ends.js'
 import { checkFences } from './fences.js'
 import type { Finding } from './finding.js'
@@ -7,16 +10,20 @@ import { checkFireTimes, readCronHistory } from './fire-times.js'
 import type { HandlerRecord } from './handler-log.js'
 import { readHistory, type TaskHistory } from './history.js'
 import { checkInvariants } from './invariants.js'
+import { launchesOf } from './launches.js'
 import { checkLifecycle } from './lifecycle.js'
 import { checkOutput, type ProcessOutput } from './output.js'
+import { checkStops } from './stops.js'
 import { checkDrained, checkSubmissions } from './submissions.js'
-import { readWorkflowHistory } from './workflow-history.js'
+import { readWorkflowHistory, type WorkflowHistory } from './workflow-history.js'
 import type { WorkflowCall } from './workflow-log.js'
 import { checkWorkflows } from './workflows.js'
 
 export interface Evidence {
   readonly clientLog: readonly Call[]
   readonly workflowLog?: readonly WorkflowCall[]
+  /** What recurring tasks launch. */
+  readonly launched?: LaunchedGraph
   readonly handlerLog: readonly HandlerRecord[]
   /** The URL of the store. */
   readonly db: string
@@ -30,6 +37,7 @@ export interface Evidence {
 export async function check({
   clientLog,
   workflowLog = [],
+  launched,
   handlerLog,
   db,
   processes = [],
@@ -42,7 +50,14 @@ export async function check({
     const stored = await checkInvariants(client)
     return [
       ...checkLogs({ clientLog, handlerLog, history, paused: pausedOf(processes) }),
-      ...checkWorkflows({ workflowLog, clientLog, handlerLog, history, workflows }),
+      ...checkWorkflows({
+        workflowLog: [...workflowLog, ...launchesOf(history, launched)],
+        clientLog,
+        handlerLog,
+        history,
+        workflows,
+      }),
+      ...checkDeadLetters(clientLog, history, (task) => mayAlwaysRun(task, workflows, workflowLog)),
       ...checkFireTimes(await readCronHistory(client)),
       ...stored,
       ...checkOutput(processes, [...clientLog, ...workflowLog]),
@@ -50,6 +65,18 @@ export async function check({
   } finally {
     await client.end()
   }
+}
+
+/** No rule and no cancellation of its workflow can keep a dead task from being run again. */
+function mayAlwaysRun(
+  { id, workflowId }: TaskHistory,
+  workflows: readonly WorkflowHistory[],
+  calls: readonly WorkflowCall[],
+): boolean {
+  if (workflowId === null) return true
+  const node = workflows.find((each) => each.id === workflowId)?.nodes.find((each) => each.id === id)
+  const isCancelled = calls.some((call) => call.verb === 'cancel' && call.id === workflowId)
+  return !isCancelled && (node?.rule === 'all_succeeded' || node?.parents.length === 0)
 }
 
 export interface Logs {
@@ -72,5 +99,7 @@ export function checkLogs({ clientLog, handlerLog, history, paused = new Set() }
     ...checkFences(handlerLog, history, paused),
     ...checkLifecycle({ calls: clientLog, handlerLog, history }),
     ...checkEnds(clientLog, history),
+    ...checkEdits(clientLog, handlerLog, history),
+    ...checkStops(clientLog, history),
   ]
 }

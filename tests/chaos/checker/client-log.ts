@@ -1,4 +1,4 @@
-import type { TaskStatus, Uuid } from '@duly/domain'
+import type { PriorityName, TaskStatus, Uuid } from '@duly/domain'
 
 /**
  * What a client may conclude from a call. `ok`: answered with success. `fail`: refused, so it had no effect. `unknown`: no
@@ -29,14 +29,44 @@ export interface SubmitCall extends CallBase {
 
 /** A call about one task. `observed` is the status in its answer, `completedAt` the end that it tells. */
 export interface TaskCall extends CallBase {
-  readonly verb: 'get' | 'cancel' | 'replay'
+  readonly verb: 'get' | 'cancel' | 'replay' | 'discard' | 'edit'
   readonly id: Uuid
   readonly observed: TaskStatus | null
   readonly completedAt: string | null
+  /** What an edit asks for. */
+  readonly change?: Change
 }
 
-export type Call = SubmitCall | TaskCall
+/** An edit of a task; what is absent stays. */
+export interface Change {
+  readonly priority?: PriorityName
+  readonly queue?: string
+  /** The number of the edit, which the new payload carries. */
+  readonly edit?: number
+}
+
+/** An operation on many tasks: of one workflow, or on all dead letters of the load's queue. */
+export interface BulkCall extends CallBase {
+  readonly verb: 'bulk'
+  readonly action: 'cancel' | 'retry'
+  /** Null: the dead letters. */
+  readonly workflow: Uuid | null
+  /** When it was seen to have come to its end without a failure. */
+  readonly doneAt: number | null
+}
+
+/** A queue that is to start nothing for a while, and to go on. */
+export interface QueueCall extends CallBase {
+  readonly verb: 'pause' | 'resume'
+  readonly queue: string
+}
+
+export type Call = SubmitCall | TaskCall | BulkCall | QueueCall
 
 export function isSubmission(call: Call): call is SubmitCall {
   return call.verb === 'submit' || call.verb === 'batch'
+}
+
+export function isOfTask(call: Call): call is TaskCall {
+  return !isSubmission(call) && call.verb !== 'bulk' && call.verb !== 'pause' && call.verb !== 'resume'
 }

@@ -1,6 +1,6 @@
 import type { Uuid } from '@duly/domain'
 import { isPlan, plans } from '../load/plans.js'
-import { type Call, isSubmission } from './client-log.js'
+import { type Call, isOfTask } from './client-log.js'
 import type { Finding } from './finding.js'
 import type { TaskHistory } from './history.js'
 
@@ -13,8 +13,7 @@ const MAX_CRASHES = 3
  */
 export function checkEnds(calls: readonly Call[], history: readonly TaskHistory[]): Finding[] {
   const asked = new Set<Uuid>()
-  for (const call of calls)
-    if (!isSubmission(call) && call.verb === 'cancel' && call.outcome !== 'fail') asked.add(call.id)
+  for (const call of calls) if (isOfTask(call) && call.verb === 'cancel' && call.outcome !== 'fail') asked.add(call.id)
   return history.flatMap((task) => {
     if (task.isOpen || task.status === null || !isPlan(task.plan)) return []
     const isOfGraph = task.workflowId !== null && (task.status === 'CANCELLED' || task.reason === 'dependency')

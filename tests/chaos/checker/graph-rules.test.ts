@@ -1,6 +1,6 @@
 import { judgeNode, parentCounts, type TriggerRule, triggerRules } from '@duly/domain'
 import { expect, test } from 'vitest'
-import { isNotNeeded, mayHaveStarted, mayRun, type Standing, verdictsOf } from './graph-rules.js'
+import { isNotNeeded, mayRun, type Standing, verdictsOf } from './graph-rules.js'
 
 const ends = ['succeeded', 'skipped', 'failed'] as const
 type End = (typeof ends)[number]
@@ -29,8 +29,9 @@ test.each(triggerRules)('%s is reckoned as the domain judges it, in whatever ord
     seen.set(key, (seen.get(key) ?? new Set()).add(verdict))
     expect(verdictsOf(rule, order)).toContain(verdict)
     const standing = (ended: number) => order.map((end, place): Standing => (place < ended ? end : 'open'))
-    expect(mayHaveStarted(rule, standing(after))).toBe(verdict === 'run')
-    if (verdict === 'run' && after > 0) expect(mayHaveStarted(rule, standing(after - 1))).toBe(false)
+    // as soon as it is certain, and not before
+    expect(verdictsOf(rule, standing(after))).toContain(verdict)
+    for (let ended = 0; ended < after; ended += 1) expect(verdictsOf(rule, standing(ended))).toEqual([])
     for (let ended = 0; ended <= order.length; ended += 1)
       if (verdict === 'run') expect(mayRun(rule, standing(ended))).toBe(true)
   }

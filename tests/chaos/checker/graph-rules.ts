@@ -30,27 +30,40 @@ export function mayRun(rule: TriggerRule, parents: readonly Standing[]): boolean
   }
 }
 
-/** Whether a node may have started by now: what its rule waits for has ended. */
-export function mayHaveStarted(rule: TriggerRule, parents: readonly Standing[]): boolean {
-  if (parents.length === 0) return true
-  if (rule === 'one_succeeded') return parents.includes('succeeded')
-  if (rule === 'one_failed') return parents.includes('failed')
-  return !parents.includes('open') && mayRun(rule, parents)
-}
-
 /** Whether it is certain by how its dependencies stand that a node is skipped; a skip wins over a failure when both stand. */
 export function isNotNeeded(rule: TriggerRule, parents: readonly Standing[]): boolean {
   if (rule === 'one_failed') return !mayRun(rule, parents)
   return rule === 'all_succeeded' && parents.includes('skipped')
 }
 
-/** What can have become of a node when all its dependencies have ended; of several, the one whose end came first decides. */
+/**
+ * What can have become of a node by now, by how its dependencies stand; nothing: it waits on. Of several, the one whose end came first
+ * decides.
+ */
 export function verdictsOf(rule: TriggerRule, parents: readonly Standing[]): readonly Verdict[] {
-  if (mayRun(rule, parents)) return ['run']
-  if (rule === 'one_failed') return ['skip']
-  if (rule !== 'all_succeeded') return ['fail']
-  const skips: readonly Verdict[] = parents.includes('skipped') ? ['skip'] : []
-  return parents.includes('failed') ? [...skips, 'fail'] : skips
+  if (parents.length === 0) return ['run']
+  const has = (standing: Standing) => parents.includes(standing)
+  const isOver = !has('open')
+  switch (rule) {
+    case 'all_succeeded': {
+      const ends: readonly Verdict[] = [
+        ...(has('skipped') ? ['skip' as const] : []),
+        ...(has('failed') ? ['fail' as const] : []),
+      ]
+      return ends.length === 0 && isOver ? ['run'] : ends
+    }
+    case 'none_failed':
+      if (has('failed')) return ['fail']
+      return isOver ? ['run'] : []
+    case 'all_done':
+      return isOver ? ['run'] : []
+    case 'one_succeeded':
+      if (has('succeeded')) return ['run']
+      return isOver ? ['fail'] : []
+    case 'one_failed':
+      if (has('failed')) return ['run']
+      return isOver ? ['skip'] : []
+  }
 }
 
 /** The rules of which a node that runs by them makes the failure of a dependency no failure of the workflow. */

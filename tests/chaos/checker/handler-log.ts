@@ -19,6 +19,8 @@ export interface HandlerRecord {
   readonly aborted?: boolean
   /** At the end of one that returned: the digest of its result. */
   readonly digest?: string
+  /** At the start: the number of the edit that its payload carries. */
+  readonly edit?: number
   /** At the start: how the dependencies had ended that it was told of. */
   readonly statuses?: Readonly<Record<string, TaskStatus>>
   /** When they were given: the digests of the results of those that succeeded. */

@@ -1,4 +1,4 @@
-import type { TaskStatus, TransitionName, Uuid } from '@duly/domain'
+import type { Priority, TaskStatus, TransitionName, Uuid } from '@duly/domain'
 import type { ClientBase } from 'pg'
 
 /** A task as the store has it after the run, with all that it kept of its past. Instants are epoch ms. */
@@ -32,6 +32,12 @@ export interface TaskHistory {
   /** The workflow that it is a task of. */
   readonly workflowId: Uuid | null
   readonly createdAt: number
+  readonly queue: string
+  readonly priority: Priority
+  /** The number of the edit that its payload carries. */
+  readonly edit: number | null
+  /** When it left the dead letters for good. */
+  readonly discardedAt: number | null
 }
 
 /** A run that a replay took back. */
@@ -40,6 +46,7 @@ export interface PastRun {
   readonly reason: string | null
   /** The number of its last attempt. */
   readonly attempt: number
+  readonly completedAt: number
   readonly archivedAt: number
 }
 
@@ -77,7 +84,7 @@ with attempts as (
   from task_events group by task_id
 ), archived as (
   select task_id, jsonb_agg(jsonb_build_object('status', status, 'reason', reason, 'attempt', attempt,
-      'archivedAt', extract(epoch from archived_at) * 1000) order by run) as list
+      'completedAt', extract(epoch from completed_at) * 1000, 'archivedAt', extract(epoch from archived_at) * 1000) order by run) as list
   from runs group by task_id
 )
 select t.id, t.payload::jsonb ->> 'mark' as mark, t.payload::jsonb ->> 'plan' as plan, t.max_retries as "maxRetries",
@@ -89,7 +96,9 @@ select t.id, t.payload::jsonb ->> 'mark' as mark, t.payload::jsonb ->> 'plan' as
   (extract(epoch from u.completed_at) * 1000)::float8 as "completedAt", u.result,
   concat_ws(': ', u.error_class, u.error_message) as error,
   coalesce(a.list, '[]') as attempts, coalesce(e.list, '[]') as events, coalesce(r.list, '[]') as "pastRuns",
-  t.workflow_id as "workflowId", (extract(epoch from t.created_at) * 1000)::float8 as "createdAt"
+  t.workflow_id as "workflowId", (extract(epoch from t.created_at) * 1000)::float8 as "createdAt",
+  t.queue, t.priority, (t.payload::jsonb ->> 'edit')::int as edit,
+  (extract(epoch from u.discarded_at) * 1000)::float8 as "discardedAt"
 from tasks t
 left join open_tasks o on o.id = t.id
 left join outcomes u on u.id = t.id

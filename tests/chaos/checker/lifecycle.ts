@@ -1,10 +1,11 @@
 import { isAllowed, type TaskStatus } from '@duly/domain'
 import type { Call, TaskCall } from './client-log.js'
-import { isSubmission } from './client-log.js'
+import { isOfTask } from './client-log.js'
 import type { Finding } from './finding.js'
 import { groupBy } from './group-by.js'
 import type { HandlerRecord } from './handler-log.js'
 import type { TaskHistory } from './history.js'
+import { ROUNDING_MS, TURN_MS } from './instants.js'
 
 const TERMINAL: ReadonlySet<TaskStatus> = new Set(['SUCCEEDED', 'FAILED', 'DEAD', 'CANCELLED'])
 /** A task that took its worker down this often is DEAD. */
@@ -25,14 +26,11 @@ export function checkLifecycle({ calls, handlerLog, history }: LifecycleInput): 
     handlerLog.filter(({ event }) => event === 'start'),
     ({ id }) => id,
   )
-  const seen = groupBy(
-    calls.filter((call): call is TaskCall => !isSubmission(call)),
-    ({ id }) => id,
-  )
+  const seen = groupBy(calls.filter(isOfTask), ({ id }) => id)
   return history.flatMap((task) => [
     ...checkCounts(task, starts.get(task.id)?.length ?? 0),
     ...checkEvents(task),
-    ...checkObservations(seen.get(task.id) ?? []),
+    ...checkObservations(task, seen.get(task.id) ?? [], calls),
   ])
 }
 
@@ -68,21 +66,26 @@ function checkEvents(task: TaskHistory): Finding[] {
   return findings
 }
 
+const LOOKS: ReadonlySet<TaskCall['verb']> = new Set(['get', 'cancel'])
+
 /**
  * A client that saw an end (by looking, or as the answer to its cancellation) never sees anything else afterwards, unless a
- * replay was asked for before its second look ended.
+ * replay was asked for before its second look ended. What a retry of many or of a workflow opened is judged with that.
  */
-function checkObservations(calls: readonly TaskCall[]): Finding[] {
+function checkObservations(task: TaskHistory, calls: readonly TaskCall[], all: readonly Call[]): Finding[] {
   const looks = calls
-    .filter((call) => call.verb !== 'replay' && call.outcome === 'ok')
+    .filter(({ verb, outcome }) => LOOKS.has(verb) && outcome === 'ok')
     .sort((a, b) => a.endedAt - b.endedAt)
   const replays = calls.filter((call) => call.verb === 'replay' && call.outcome !== 'fail')
+  const mayBeOneOfMany = task.workflowId !== null || all.some(({ verb }) => verb === 'bulk')
+  const opened = mayBeOneOfMany ? task.pastRuns.map(({ archivedAt }) => archivedAt) : []
   return looks.flatMap((second, index) => {
     const first = looks.slice(0, index).findLast(({ endedAt }) => endedAt <= second.startedAt)
     if (!first?.observed || !TERMINAL.has(first.observed)) return []
     const isSame = second.observed === first.observed && second.completedAt === first.completedAt
     const isReplayed = replays.some(({ startedAt, endedAt }) => startedAt < second.endedAt && endedAt > first.startedAt)
-    if (isSame || isReplayed) return []
+    const isOpened = opened.some((at) => at > first.startedAt - TURN_MS && at < second.endedAt + ROUNDING_MS)
+    if (isSame || isReplayed || isOpened) return []
     return [
       finding(
         'an end was left again',

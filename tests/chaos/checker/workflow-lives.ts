@@ -9,8 +9,11 @@ import type { StoredNode, WorkflowHistory } from './workflow-history.js'
 export interface Life {
   /** The run of its workflow, from 1: a retry begins the next one. */
   readonly run: number
-  /** When it was opened, epoch ms. */
+  /** The first run in which it was opened again since; infinite: never. */
+  readonly until: number
+  /** When it was opened, and when it ended, epoch ms. */
   readonly openedAt: number
+  readonly endedAt: number
   readonly status: TaskStatus
   readonly reason: string | null
   /** Its attempts; none: the last is lower than the first. */
@@ -24,6 +27,8 @@ export interface NodeLives {
   readonly name: string
   readonly rule: TriggerRule
   readonly parents: readonly string[]
+  /** It is to start before this instant; null: whenever. */
+  readonly expiresAt: number | null
   readonly task: TaskHistory
   readonly lives: readonly Life[]
 }
@@ -35,6 +40,8 @@ export interface PlayedWorkflow {
   readonly nodes: ReadonlyMap<string, NodeLives>
   /** How many runs it had by what its nodes tell. */
   readonly runs: number
+  /** When each run but the first began: by a retry, or by the replay of a node. */
+  readonly openings: readonly number[]
 }
 
 const TERMINAL: ReadonlySet<TaskStatus> = new Set(['SUCCEEDED', 'FAILED', 'DEAD', 'CANCELLED'])
@@ -65,23 +72,27 @@ export function playedOf(
   if (found.length !== workflow.nodes.length) return null
   const retries = [...new Set(found.flatMap(([, { pastRuns }]) => pastRuns.map(({ archivedAt }) => archivedAt)))]
   const boundaries = retries.sort((a, b) => a - b)
-  const nodes = found.map(([{ name }, task, { rule, after }]): [string, NodeLives] => [
+  const nodes = found.map(([{ name }, task, { rule, after, expiresAt = null }]): [string, NodeLives] => [
     name,
-    { name, rule, parents: after, task, lives: livesOf(task, boundaries) },
+    { name, rule, parents: after, expiresAt, task, lives: livesOf(task, boundaries) },
   ])
-  return { workflow, asked, nodes: new Map(nodes), runs: boundaries.length + 1 }
+  return { workflow, asked, nodes: new Map(nodes), runs: boundaries.length + 1, openings: boundaries }
 }
 
 function livesOf(task: TaskHistory, boundaries: readonly number[]): Life[] {
   // a success leaves no event, and nothing follows it
   const ends = task.events.filter(({ to, transition }) => TERMINAL.has(to) && transition !== 'discard')
   const current = { status: task.status as TaskStatus, reason: task.reason, attempt: task.attempt }
+  const runOf = (openedAt: number, isFirst: boolean): number =>
+    isFirst ? boundaries.filter((at) => at < openedAt).length + 1 : boundaries.indexOf(openedAt) + 2
   return [...task.pastRuns, current].map(({ status, reason, attempt }, place): Life => {
-    const before = task.pastRuns[place - 1]
+    const [before, archived] = [task.pastRuns[place - 1], task.pastRuns[place]]
     const openedAt = before?.archivedAt ?? task.createdAt
+    const endedAt = archived ? Math.min(archived.completedAt, archived.archivedAt) : (task.completedAt ?? openedAt)
     return {
-      ...{ openedAt, status, reason },
-      run: before ? boundaries.indexOf(openedAt) + 2 : boundaries.filter((at) => at < openedAt).length + 1,
+      ...{ openedAt, endedAt, status, reason },
+      run: runOf(openedAt, before === undefined),
+      until: archived ? runOf(archived.archivedAt, false) : Number.POSITIVE_INFINITY,
       attempts: { first: (before?.attempt ?? 0) + 1, last: attempt },
       wasBlocked: ends[place]?.from === 'BLOCKED',
     }
@@ -105,10 +116,11 @@ export function wasJudgedAway({ status, reason }: Life): boolean {
   return (status === 'CANCELLED' && reason === 'skipped') || (status === 'FAILED' && reason === 'dependency')
 }
 
-/** How the dependencies of a node stand at the end of a run. */
-export function parentsIn(played: PlayedWorkflow, { parents }: NodeLives, run: number): Standing[] {
-  return parents.map((name) => {
-    const parent = played.nodes.get(name)
-    return parent ? standingOf(lifeIn(parent, run)) : 'open'
-  })
+/** It had an attempt. */
+export const hasRun = ({ attempts: { first, last } }: Life): boolean => last >= first
+
+/** When its attempts were given out, by the store. */
+export function startsOf({ task }: NodeLives): ReadonlyMap<number, number> {
+  const given = [...task.attempts, { attempt: task.attempt, startedAt: task.startedAt }]
+  return new Map(given.flatMap(({ attempt, startedAt }) => (startedAt === null ? [] : [[attempt, startedAt] as const])))
 }

@@ -1,8 +1,9 @@
 import type { Uuid } from '@duly/domain'
 import type { Finding } from './finding.js'
-import { mayHaveStarted } from './graph-rules.js'
+import { type Standing, verdictsOf } from './graph-rules.js'
 import type { HandlerRecord } from './handler-log.js'
-import { type Life, lifeIn, type NodeLives, type PlayedWorkflow, standingOf } from './workflow-lives.js'
+import { ROUNDING_MS, TURN_MS } from './instants.js'
+import { type Life, type NodeLives, type PlayedWorkflow, standingOf, startsOf } from './workflow-lives.js'
 
 type Records = ReadonlyMap<Uuid, readonly HandlerRecord[]>
 
@@ -42,29 +43,47 @@ function checkStart({ played, records }: Evidence, { node, life, record }: Told)
   const findings = strangers.map((name) =>
     about(played, 'told of a dependency that it does not have', `${node.name}: ${name}`),
   )
-  const standing = node.parents.map((name) => {
-    const told = statuses.get(name)
-    const parent = played.nodes.get(name)
-    const end = parent && lifeIn(parent, life.run)
-    if (told === undefined) return 'open'
-    if (told !== end?.status)
-      findings.push(
-        about(
-          played,
-          'a dependency ended otherwise than was told',
-          `${node.name}: ${name} ${told}, not ${end?.status}`,
-        ),
-      )
+  const standing = node.parents.map((name): Standing => {
+    const [told, parent] = [statuses.get(name), played.nodes.get(name)]
+    if (told === undefined || !parent) return 'open'
+    const end = endsToldOf(parent, { node, life, record }).find(({ status }) => status === told)
+    if (!end) {
+      const lives = parent.lives.map(({ status, run }) => `${status} in run ${run}`).join(', ')
+      const detail = `${node.name}: ${name} ${told}, not ${lives}`
+      findings.push(about(played, 'a dependency ended otherwise than was told', detail))
+      return 'open'
+    }
     const isLater = told === 'SUCCEEDED' && (returnOf(parent, records)?.at ?? 0) > record.at
     if (isLater) findings.push(about(played, 'started before a dependency had returned', `${node.name}: ${name}`))
     return standingOf(end)
   })
-  if (!mayHaveStarted(node.rule, standing))
+  const mayBeOpenAgain = node.parents.some((name) => isOpenedWithin(played.nodes.get(name), life, record.at))
+  if (!mayBeOpenAgain && !verdictsOf(node.rule, standing).includes('run'))
     findings.push(
       about(played, 'started before its dependencies had ended', `${node.name}: ${node.rule} of ${standing.join(' ')}`),
     )
   return findings
 }
+
+/** The ends of a dependency that a handler can have been told of: it was over by then, and not taken back before the grant. */
+function endsToldOf({ lives }: NodeLives, { node, life, record }: Told): readonly Life[] {
+  const grantedAt = startsOf(node).get(record.lease.attempt) ?? record.at
+  return lives.filter((end, place) => {
+    const next = lives[place + 1]
+    // when a success came, its handler says better
+    const wasThere = end.status === 'SUCCEEDED' || end.endedAt <= record.at + ROUNDING_MS
+    return (
+      wasThere &&
+      end.run < life.until &&
+      end.until > life.run &&
+      (next === undefined || next.openedAt > grantedAt - TURN_MS)
+    )
+  })
+}
+
+/** A dependency was taken back after the node was opened, and perhaps after it was judged. */
+const isOpenedWithin = (parent: NodeLives | undefined, { run, until }: Life, at: number): boolean =>
+  parent?.lives.some((each) => each.run > run && each.run < until && each.openedAt < at + ROUNDING_MS) ?? false
 
 function checkGiven({ played, records }: Evidence, { node, record }: Told): Finding[] {
   const start = (records.get(node.task.id) ?? []).find(

@@ -1,36 +1,138 @@
 import type { Finding } from './finding.js'
-import { isNotNeeded, mayRun } from './graph-rules.js'
-import { lifeIn, type NodeLives, type PlayedWorkflow, standingOf } from './workflow-lives.js'
+import { isNotNeeded, mayRun, type Standing } from './graph-rules.js'
+import { ROUNDING_MS, TURN_MS } from './instants.js'
+import { type Asks, isReplayAsked, mayActWithin } from './workflow-asks.js'
+import { statusAfter } from './workflow-ends.js'
+import { type Life, lifeIn, type NodeLives, type PlayedWorkflow, wasJudgedAway } from './workflow-lives.js'
+import type { WorkflowLook } from './workflow-log.js'
+import { standingAt } from './workflow-standings.js'
+
+export interface Retried {
+  readonly looks: readonly WorkflowLook[]
+  readonly asks: Asks
+  /** Somebody asked for the workflow to be cancelled: of an earlier run nothing tells that but what it cancelled. */
+  readonly mayBeCancelled: boolean
+}
+
+/** A run begins: what was opened, and when by the clock of the store. */
+interface Opening {
+  readonly run: number
+  readonly at: number
+  readonly opened: ReadonlySet<string>
+}
+
+/** Why nodes are opened: all that did not succeed, or one that was asked for by name. */
+type Cause = NodeLives | 'all'
 
 /**
  * Point 6: each retry opened what had failed or was cancelled and what that had kept from running, as far as it can run by how the rest
- * ended; and nothing else.
+ * ended; each replay of a node the same for that node alone, whether the workflow was over or not; and nothing else was opened.
  */
-export function checkRetries(played: PlayedWorkflow): Finding[] {
-  const findings: Finding[] = []
-  for (let run = 2; run <= played.runs; run += 1) {
-    for (const node of played.nodes.values()) {
-      const before = lifeIn(node, run - 1)
-      if (!before) continue // added in this run
-      const isOpened = opens(node, run)
-      const isDue = mustOpen(played, node, run)
-      if (isOpened === isDue) continue
-      const rule = isOpened ? 'a retry opened what it had to leave' : 'a retry left what it had to open'
-      const detail = `${node.name} in run ${run}, ${before.status} ${before.reason ?? ''} before`
-      findings.push({ point: 6, rule, subject: `${played.workflow.id} (${played.workflow.mark})`, detail })
-    }
-  }
-  return findings
+export function checkRetries(played: PlayedWorkflow, retried: Retried): Finding[] {
+  return played.openings.flatMap((at, place) => {
+    const run = place + 2
+    const nodes = [...played.nodes.values()].filter(({ lives }) =>
+      lives.some((life) => life.run === run && life.openedAt === at),
+    )
+    const opening = { run, at, opened: new Set(nodes.map(({ name }) => name)) }
+    return checkOpening(played, opening, retried)
+  })
 }
 
-const opens = ({ lives }: NodeLives, run: number): boolean => lives.some((life) => life.run === run)
+function checkOpening(played: PlayedWorkflow, opening: Opening, retried: Retried): Finding[] {
+  const causes = causesOf(played, opening, retried)
+  const moments = momentsOf(played, opening)
+  const tries = causes.flatMap((cause) => moments.map((at) => ({ cause, at })))
+  const fits = tries.filter(({ cause, at }) => fitsAt(played, opening, { cause, at }))
+  const isNamed = fits.some(({ cause }) => cause !== 'all')
+  const hadSucceeded = causes.includes('all') && !isNamed && statusAfter(played, opening.run - 1) === 'SUCCEEDED'
+  const again = about(played, 'a workflow that had succeeded was run again', `run ${opening.run - 1}`)
+  return [
+    ...(hadSucceeded && !retried.mayBeCancelled ? [again] : []),
+    ...(fits.length === 0 ? describe(played, opening, causes[0]) : []),
+  ]
+}
 
-function mustOpen(played: PlayedWorkflow, node: NodeLives, run: number): boolean {
-  const parents = node.parents.flatMap((name) => played.nodes.get(name) ?? [])
-  const standing = parents.map((parent) => (opens(parent, run) ? 'open' : standingOf(lifeIn(parent, run - 1))))
-  const before = standingOf(lifeIn(node, run - 1))
-  const isWanted = before === 'failed' || (before === 'skipped' && standing.includes('open'))
-  // what failed, or was cancelled by hand, and is not needed any more is skipped
-  const mayBeSkipped = before === 'failed' && isNotNeeded(node.rule, standing)
-  return isWanted && (mayRun(node.rule, standing) || mayBeSkipped)
+function causesOf(played: PlayedWorkflow, { at, run, opened }: Opening, { looks, asks }: Retried): Cause[] {
+  const retries = looks.filter(({ verb }) => verb === 'retry')
+  const isRetried = retries.some((call) => mayActWithin(call, at - TURN_MS, at + ROUNDING_MS + TURN_MS))
+  const named = [...played.nodes.values()].filter((node) => {
+    const life = lifeIn(node, run - 1)
+    return opened.has(node.name) && life && isReplayAsked(played, node, { at, life, asks })
+  })
+  return [...(isRetried ? ['all' as const] : []), ...named]
+}
+
+/** Instants around the opening at which nodes may have stood differently: nobody knows which of them came before it. */
+function momentsOf(played: PlayedWorkflow, { at, run }: Opening): number[] {
+  const turns = [...played.nodes.values()].flatMap((node) => [
+    lifeIn(node, run - 1)?.endedAt ?? at,
+    node.task.discardedAt ?? at,
+  ])
+  const near = turns.filter((each) => Math.abs(each - at) < TURN_MS)
+  return [...new Set([at, at - TURN_MS, ...near])]
+}
+
+interface Try {
+  readonly cause: Cause
+  readonly at: number
+}
+
+function fitsAt(played: PlayedWorkflow, opening: Opening, { cause, at }: Try): boolean {
+  const there = [...played.nodes.values()].filter((node) => lifeIn(node, opening.run - 1) !== undefined)
+  const isOver = there.every((node) => standingBefore(node, opening, at) !== 'open')
+  if (cause === 'all' && !isOver) return false
+  const due = dueAt(played, opening, { cause, at })
+  return due.size === opening.opened.size && [...due].every((name) => opening.opened.has(name))
+}
+
+/** What was opened had ended before, whatever the clock says. */
+function standingBefore(node: NodeLives, { run, opened }: Opening, at: number): Standing {
+  return standingAt(node, { run: run - 1, at: opened.has(node.name) ? Number.POSITIVE_INFINITY : at })
+}
+
+/** What is to be opened, parents before children. */
+function dueAt(played: PlayedWorkflow, opening: Opening, { cause, at }: Try): ReadonlySet<string> {
+  const due = new Set<string>()
+  for (const node of played.nodes.values()) {
+    const before = standingBefore(node, opening, at)
+    const life = lifeIn(node, opening.run - 1)
+    if (!life || before === 'open' || before === 'succeeded') continue
+    const parents = node.parents.flatMap((name) => played.nodes.get(name) ?? [])
+    const standing = parents.map((each) => (due.has(each.name) ? 'open' : standingBefore(each, opening, at)))
+    const isKept = node.task.discardedAt === null || node.task.discardedAt > at
+    const isSeed = isKept && (cause === 'all' ? before === 'failed' : cause === node)
+    const isBehind = waited(life) && node.parents.some((name) => due.has(name))
+    // what failed, or was cancelled by hand, and is not needed any more is skipped, unless it was asked for by name
+    const maySkip = before === 'failed' && cause !== node && isNotNeeded(node.rule, standing)
+    if ((isSeed || isBehind) && (mayRun(node.rule, standing) || maySkip)) due.add(node.name)
+  }
+  return due
+}
+
+/** It ended without having been to run. */
+const waited = (life: Life): boolean => wasJudgedAway(life) || life.wasBlocked
+
+function describe(played: PlayedWorkflow, opening: Opening, cause: Cause | undefined): Finding[] {
+  const told = `run ${opening.run} opened ${[...opening.opened].join(' ')}`
+  if (cause === undefined) return [about(played, 'opened again, though nobody asked', told)]
+  // a workflow that is retried as a whole is over
+  const due = dueAt(played, opening, { cause, at: cause === 'all' ? Number.POSITIVE_INFINITY : opening.at })
+  const by = cause === 'all' ? 'a retry' : `a replay of ${cause.name}`
+  const detail = (name: string): string => {
+    const node = played.nodes.get(name)
+    const life = node && lifeIn(node, opening.run - 1)
+    return `${name} in run ${opening.run} by ${by}, ${life?.status} ${life?.reason ?? ''} before; ${told}`
+  }
+  const wrong = [...opening.opened].filter((name) => !due.has(name))
+  const left = [...due].filter((name) => !opening.opened.has(name))
+  if (wrong.length + left.length === 0) return [about(played, 'retried as a whole while it was open', told)]
+  return [
+    ...wrong.map((name) => about(played, 'a retry opened what it had to leave', detail(name))),
+    ...left.map((name) => about(played, 'a retry left what it had to open', detail(name))),
+  ]
+}
+
+function about({ workflow }: PlayedWorkflow, rule: string, detail: string): Finding {
+  return { point: 6, rule, subject: `${workflow.id} (${workflow.mark})`, detail }
 }

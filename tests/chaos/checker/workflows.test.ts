@@ -149,7 +149,9 @@ const ends: readonly (readonly [string, (run: GraphRun) => unknown])[] = [
   [
     'a workflow that had succeeded was run again',
     (run) => {
-      const past = [{ status: 'CANCELLED', reason: 'skipped', attempt: 0, archivedAt: 1_000 }] as const
+      const past = [
+        { status: 'CANCELLED', reason: 'skipped', attempt: 0, completedAt: 500, archivedAt: 1_000 },
+      ] as const
       changeTask(run, 'b', { pastRuns: [] })
       changeTask(run, 'c', { pastRuns: past })
     },
@@ -177,7 +179,7 @@ const ends: readonly (readonly [string, (run: GraphRun) => unknown])[] = [
     'a node ran against its trigger rule',
     (run) =>
       changeTask(run, 'c', {
-        pastRuns: [{ status: 'FAILED', reason: null, attempt: 1, archivedAt: 1_000 }],
+        pastRuns: [{ status: 'FAILED', reason: null, attempt: 1, completedAt: 500, archivedAt: 1_000 }],
         attempt: 2,
       }),
   ],
@@ -211,7 +213,7 @@ const retries: readonly (readonly [string, (run: GraphRun) => unknown])[] = [
     'a retry opened what it had to leave',
     (run) =>
       changeTask(run, 'a', {
-        pastRuns: [{ status: 'SUCCEEDED', reason: null, attempt: 1, archivedAt: 1_000 }],
+        pastRuns: [{ status: 'SUCCEEDED', reason: null, attempt: 1, completedAt: 500, archivedAt: 1_000 }],
         attempt: 2,
       }),
   ],
@@ -219,7 +221,7 @@ const retries: readonly (readonly [string, (run: GraphRun) => unknown])[] = [
     'a retry opened what it had to leave',
     (run) =>
       changeTask(run, 'unneeded', {
-        pastRuns: [{ status: 'CANCELLED', reason: 'skipped', attempt: 0, archivedAt: 1_000 }],
+        pastRuns: [{ status: 'CANCELLED', reason: 'skipped', attempt: 0, completedAt: 500, archivedAt: 1_000 }],
       }),
   ],
   ['a retry left what it had to open', (run) => changeTask(run, 'b', { ...once, status: 'FAILED' })],

@@ -3,6 +3,7 @@ import type { Finding } from './finding.js'
 import { groupBy } from './group-by.js'
 import type { HandlerRecord } from './handler-log.js'
 import type { TaskHistory } from './history.js'
+import { asksOf, opensOf } from './workflow-asks.js'
 import { cancellationsOf, checkWorkflowEnds } from './workflow-ends.js'
 import type { WorkflowHistory } from './workflow-history.js'
 import { playedOf } from './workflow-lives.js'
@@ -33,6 +34,7 @@ export function checkWorkflows({
   const records = groupBy(handlerLog, ({ id }) => id)
   const cancellations = cancellationsOf(workflowLog, clientLog)
   const looks = looksOf(workflowLog)
+  const asks = asksOf(clientLog)
   const asked = askedByMark(workflowLog)
   return [
     ...checkWorkflowSubmissions(workflowLog, workflows, tasks),
@@ -41,11 +43,12 @@ export function checkWorkflows({
       if (workflow.status === 'RUNNING') return [neverEnded(workflow)]
       const played = wanted ? playedOf(workflow, wanted, tasks) : null
       if (!played) return []
+      const own = looks.get(workflow.id) ?? []
       return [
         ...checkWorkflowEnds(played, cancellations),
-        ...checkRetries(played),
+        ...checkRetries(played, { looks: own, asks, mayBeCancelled: cancellations.workflows.has(workflow.id) }),
         ...checkResults(played, records),
-        ...checkLooks(played, looks.get(workflow.id) ?? []),
+        ...checkLooks(played, own, opensOf(played, own, asks)),
       ]
     }),
   ]

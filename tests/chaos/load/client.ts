@@ -1,6 +1,6 @@
 import { decodeId, encodeId, type TaskStatus, type Uuid } from '@duly/domain'
-import type { Call, SubmitCall, TaskCall } from '../checker/client-log.js'
-import { exchange, type Reply } from './exchange.js'
+import type { Call, Change, QueueCall, SubmitCall, TaskCall } from '../checker/client-log.js'
+import { exchange, type Reply, type Request } from './exchange.js'
 import type { PlannedPayload } from './plans.js'
 
 /** The body of a submission of the load. */
@@ -61,14 +61,38 @@ export class LoggingClient {
     return this.#about('replay', id, ['POST', '/retry'])
   }
 
+  /** Takes a dead task out of the dead letters, for good. */
+  async discard(id: Uuid): Promise<TaskCall> {
+    return this.#told('discard', id, await this.#send('DELETE', `/dlq/${encodeId('task', id)}`))
+  }
+
+  /** @param payload what it was asked for with; an edit of it puts the same in its place, with the number of the edit */
+  async edit(id: Uuid, change: Change, payload: PlannedPayload): Promise<TaskCall> {
+    const { edit, ...fields } = change
+    const content = { ...fields, ...(edit === undefined ? {} : { payload: { ...payload, edit } }) }
+    return this.#told('edit', id, await this.#send('PATCH', `/tasks/${encodeId('task', id)}`, content), change)
+  }
+
+  async turn(verb: QueueCall['verb'], queue: string): Promise<QueueCall> {
+    const { body: _, retryAfter: __, ...reply } = await this.#send('POST', `/queues/${queue}/${verb}`)
+    const call: QueueCall = { ...reply, verb, queue }
+    this.log.push(call)
+    return call
+  }
+
   async #about(
     verb: TaskCall['verb'],
     id: Uuid,
     [method, action]: readonly ['GET' | 'POST', string],
   ): Promise<TaskCall> {
-    const { body, retryAfter: _, ...reply } = await this.#send(method, `/tasks/${encodeId('task', id)}${action}`)
+    return this.#told(verb, id, await this.#send(method, `/tasks/${encodeId('task', id)}${action}`))
+  }
+
+  #told(verb: TaskCall['verb'], id: Uuid, answer: Reply<Body>, change?: Change): TaskCall {
+    const { body, retryAfter: _, ...reply } = answer
     const observed = reply.outcome === 'ok' ? (body.status ?? null) : null
-    const call: TaskCall = { ...reply, verb, id, observed, completedAt: body.completed_at ?? body.cancelled_at ?? null }
+    const completedAt = body.completed_at ?? body.cancelled_at ?? null
+    const call: TaskCall = { ...reply, verb, id, observed, completedAt, ...(change === undefined ? {} : { change }) }
     this.log.push(call)
     return call
   }
@@ -90,7 +114,7 @@ export class LoggingClient {
     return call
   }
 
-  async #send(method: 'GET' | 'POST', path: string, content?: unknown): Promise<Reply<Body>> {
+  async #send(method: Request['method'], path: string, content?: unknown): Promise<Reply<Body>> {
     const reply = await exchange<Body>(this.#url(), { method, path, content })
     const { status, code, retryAfter } = reply
     if (status === 503) this.refusals.push({ at: Date.now(), code, retryAfter })

@@ -12,7 +12,7 @@ export interface Reply<B> {
 }
 
 export interface Request {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly content?: unknown
 }
@@ -34,7 +34,7 @@ export async function exchange<B>(url: string, { method, path, content }: Reques
         ? {}
         : { body: JSON.stringify(content), headers: { 'content-type': 'application/json' } }),
     })
-    const body: Partial<B> & { readonly code?: string } = JSON.parse(await response.text())
+    const body: Partial<B> & { readonly code?: string } = JSON.parse((await response.text()) || '{}')
     const retryAfter = response.headers.get('retry-after')
     const outcome = response.ok ? 'ok' : UNKNOWN_CODES.has(body.code) ? 'unknown' : 'fail'
     const told = { status: response.status, code: body.code ?? null, body, retryAfter }

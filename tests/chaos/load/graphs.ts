@@ -1,7 +1,7 @@
 import { type TriggerRule, triggerRules } from '@duly/domain'
-import type { PlanName, PlannedNode, PlannedPayload } from './plans.js'
+import type { LaunchedGraph, PlanName, PlannedNode, PlannedPayload } from './plans.js'
 import type { Random } from './random.js'
-import { submissionOf, TENANTS } from './submissions.js'
+import { SIDE_QUEUE, submissionOf, TENANTS } from './submissions.js'
 
 /** A workflow as the load asks for it. */
 export interface AskedWorkflow {
@@ -26,6 +26,8 @@ const MIX = {
 const ADDED_MIX = { succeed: 60, work: 25, flaky: 10, permanent: 5 } as const
 /** A node waits for nodes that are not far before it, so that graphs get deep. */
 const REACH = 12
+/** Some of what is to start within so long does, some does not. */
+const EXPIRES_MS = [300, 6_000] as const
 /** Four such results are more than a grant brings along. */
 const LARGE_RESULT = 300_000
 
@@ -58,7 +60,17 @@ function drawNode(random: Random, { mark, place, isLarge }: Place): PlannedNode 
   const adds = payload.plan === 'grow' ? { adds: drawAdded(random, { mark, name }) } : {}
   const after = drawParents(random, place)
   const pad = isLarge ? { pad: LARGE_RESULT } : {}
-  return { name, after, rule: drawRule(random, after.length), payload: { ...payload, ...adds, ...pad } }
+  const expiry = random.next() < 0.06 ? { expiresAt: Date.now() + random.integer(...EXPIRES_MS) } : {}
+  const queue = random.next() < 0.15 ? { queue: SIDE_QUEUE } : {}
+  const rule = drawRule(random, after.length)
+  return { name, after, rule, ...expiry, ...queue, payload: { ...payload, ...adds, ...pad } }
+}
+
+/** A graph that a task launches again and again: what is in it is not bound to an instant. */
+export function drawLaunched(random: Random): LaunchedGraph {
+  const { asked } = drawWorkflow(random, 'launched')
+  const nodes = asked.nodes.map(({ name, rule, after, payload }) => ({ name, rule, after, payload }))
+  return { failurePolicy: asked.failurePolicy, nodes }
 }
 
 /** Mostly some of the nodes before it; now and then all of them, a join of the whole graph so far. */
@@ -103,9 +115,11 @@ function bodyOf(random: Random, { mark, key, failurePolicy, nodes }: AskedWorkfl
     metadata: { mark, tenant_id: random.pick(TENANTS) },
     ...(key === null ? {} : { idempotency_key: key }),
     ...(startsAt === undefined ? {} : { scheduled_at: startsAt }),
-    tasks: nodes.map(({ name, rule, after, payload }) => ({
+    tasks: nodes.map(({ name, rule, after, payload, expiresAt, queue }) => ({
       ...submissionOf(payload.plan, payload.mark, payload),
       ...{ task_id: name, dependencies: after, trigger_rule: rule },
+      ...(queue === undefined ? {} : { queue }),
+      ...(expiresAt === undefined ? {} : { expires_at: new Date(expiresAt).toISOString() }),
       ...(random.next() < 0.1 ? { delay_seconds: random.between(0.05, 1.5) } : {}),
     })),
   }

@@ -1,14 +1,19 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Uuid } from '@duly/domain'
 import { isSubmission, type SubmitCall } from '../checker/client-log.js'
+import { Actors } from './actors.js'
+import { Backlog } from './backlog.js'
 import { LoggingClient, type Submission } from './client.js'
-import { type Random, randomOf } from './random.js'
+import type { Random } from './random.js'
 import { drawSubmission, type Mix } from './submissions.js'
 
 export interface LoadOptions {
   /** Where the api is; asked before each call. */
   readonly url: () => string
-  /** Calls per second over all clients, about. */
+  /** How many tasks are open now: the load waits while it is more than `most`. */
+  readonly open: () => Promise<number>
+  /** 250 by default: many times what a few workers run at once. */
+  readonly most?: number
+  /** Calls per second over all clients, at most. */
   readonly perSecond: number
   /** Clients that work at the same time, each one call after the other. */
   readonly clients?: number
@@ -26,42 +31,33 @@ const ACTIONS = { submit: 60, batch: 6, repeat: 8, get: 14, cancel: 7, replay: 5
  */
 export class Load {
   readonly client: LoggingClient
-  readonly #options: Required<Pick<LoadOptions, 'perSecond' | 'clients'>> & LoadOptions
-  readonly #stopping = new AbortController()
+  readonly #options: LoadOptions
+  readonly #actors: Actors
   readonly #ids: Uuid[] = []
   readonly #keyed: Submission[] = []
   #marks = 0
-  #running: Promise<unknown> = Promise.resolve()
 
   constructor(options: LoadOptions) {
-    this.#options = { clients: 8, ...options }
+    const { clients = 8, perSecond, open, most = 250 } = options
+    this.#options = options
     this.client = new LoggingClient(options.url)
+    const backlog = new Backlog({ count: open, limit: most })
+    this.#actors = new Actors({ name: 'client', clients, perSecond, backlog, step: (random) => this.#step(random) })
   }
 
   start(): this {
-    const actors = Array.from({ length: this.#options.clients }, (_, index) => this.#act(randomOf(`client ${index}`)))
-    this.#running = Promise.all(actors)
+    this.#actors.start()
     return this
   }
 
   /** Lets the calls in flight end. */
-  async stop(): Promise<void> {
-    this.#stopping.abort()
-    await this.#running
+  stop(): Promise<void> {
+    return this.#actors.stop()
   }
 
   /** How many submissions were answered with success so far. */
   get accepted(): number {
     return this.client.log.filter((call) => isSubmission(call) && call.outcome === 'ok').length
-  }
-
-  async #act(random: Random): Promise<void> {
-    const pauseMs = (1_000 * this.#options.clients) / this.#options.perSecond
-    const { signal } = this.#stopping
-    while (!signal.aborted) {
-      await this.#step(random)
-      await delay(random.between(0, 2 * pauseMs), undefined, { signal }).catch(() => {}) // woken early to stop
-    }
   }
 
   async #step(random: Random): Promise<void> {

@@ -1,4 +1,4 @@
-import type { TaskStatus, TriggerRule } from '@duly/domain'
+import type { FailurePolicy, TaskStatus, TriggerRule } from '@duly/domain'
 
 /** What a task of the load is to do; the test worker's handlers obey it (tests/chaos/worker.mjs). */
 export interface Plan {
@@ -24,6 +24,7 @@ export const plans = {
     end: 'SUCCEEDED',
     doc: 'adds `adds` to its workflow on every attempt, throws on its first `fail_times` ones, then returns',
   },
+  launch: { end: 'SUCCEEDED', doc: 'submits `graph` as a workflow under the key of its firing, then returns its id' },
 } as const satisfies Record<string, Plan>
 
 export type PlanName = keyof typeof plans
@@ -43,7 +44,19 @@ export interface PlannedPayload {
   /** Characters that make its result so large. */
   readonly pad?: number
   readonly adds?: readonly PlannedNode[]
+  /** The number of the edit that put it in place of another one. */
+  readonly edit?: number
+  readonly graph?: LaunchedGraph
 }
+
+/** A workflow that a task submits; the marks of its nodes are told apart by the id of that task. */
+export interface LaunchedGraph {
+  readonly failurePolicy: FailurePolicy
+  readonly nodes: readonly PlannedNode[]
+}
+
+/** The mark of what a task launches, or of a node of it. */
+export const launchMark = (taskId: string, node?: string): string => `launch-${taskId}${node ? `/${node}` : ''}`
 
 /** A task of a workflow of the load. */
 export interface PlannedNode {
@@ -52,9 +65,14 @@ export interface PlannedNode {
   /** The names that it depends on; none, of one that is added: the task that adds it. */
   readonly after: readonly string[]
   readonly payload: PlannedPayload
+  /** Epoch ms; what has not started by then ends. */
+  readonly expiresAt?: number
+  /** The load's main one by default. */
+  readonly queue?: string
 }
 
-/** How often a task may fail and go on, and how long it may take. */
+/** How often a task may fail and go on, and how long it may take. What launches others has to get through, whatever fails around it. */
 export function boundsOf(plan: PlanName): { readonly retries: number; readonly timeoutMs: number } {
-  return { retries: plan === 'doomed' || plan === 'overrun' ? 1 : 3, timeoutMs: plan === 'overrun' ? 300 : 60_000 }
+  const retries = plan === 'launch' ? 100 : plan === 'doomed' || plan === 'overrun' ? 1 : 3
+  return { retries, timeoutMs: plan === 'overrun' ? 300 : 60_000 }
 }

@@ -14,7 +14,9 @@ const defaultMix = {
   doomed: 6,
 } as const satisfies Mix
 
-const QUEUE = 'chaos'
+export const QUEUE = 'chaos'
+/** A second one for nodes of workflows; it is paused at times. */
+export const SIDE_QUEUE = 'chaos-side'
 export const TENANTS = ['acme', 'bolt', 'crane']
 
 /** Draws a submission: its plan, and all that may vary in how it is asked for. */

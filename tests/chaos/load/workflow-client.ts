@@ -2,6 +2,7 @@ import { decodeId, encodeId, type FailurePolicy, type TaskStatus, type Uuid, typ
 import type { WorkflowCall, WorkflowLook, WorkflowSubmission } from '../checker/workflow-log.js'
 import { exchange, type Reply } from './exchange.js'
 import type { DrawnWorkflow } from './graphs.js'
+import type { PlannedPayload } from './plans.js'
 
 interface Body {
   readonly workflow_id: string
@@ -15,6 +16,17 @@ interface Body {
   readonly task_ids: Readonly<Record<string, string>>
 }
 
+/** A node of a workflow that was accepted, and what it was asked for with. */
+export interface AcceptedNode {
+  readonly id: Uuid
+  readonly payload: PlannedPayload
+}
+
+export interface AcceptedWorkflow {
+  readonly id: Uuid
+  readonly nodes: readonly AcceptedNode[]
+}
+
 /** A client of workflows that keeps a log of what it did and heard; it repeats nothing by itself. */
 export class WorkflowClient {
   readonly log: WorkflowCall[] = []
@@ -26,13 +38,18 @@ export class WorkflowClient {
   }
 
   /** Its id and those of its nodes; null when it was not accepted. */
-  async submit({ asked, body }: DrawnWorkflow): Promise<{ readonly id: Uuid; readonly nodes: readonly Uuid[] } | null> {
+  async submit({ asked, body }: DrawnWorkflow): Promise<AcceptedWorkflow | null> {
     const { body: answer, retryAfter: _, ...reply } = await this.#send('POST', '/workflows', body)
     const { workflow_id, task_ids = {} } = answer
     const id = reply.outcome === 'ok' && workflow_id ? decodeId('wf', workflow_id) : null
     const call: WorkflowSubmission = { ...reply, verb: 'submit', asked, id }
     this.log.push(call)
-    return id === null ? null : { id, nodes: Object.values(task_ids).map((each) => decodeId('task', each)) }
+    const payloads = new Map(asked.nodes.map(({ name, payload }) => [name, payload]))
+    const nodes = Object.entries(task_ids).flatMap(([name, each]) => {
+      const payload = payloads.get(name)
+      return payload ? [{ id: decodeId('task', each), payload }] : []
+    })
+    return id === null ? null : { id, nodes }
   }
 
   get(id: Uuid): Promise<WorkflowLook> {

@@ -1,21 +1,26 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Uuid } from '@duly/domain'
-import { LoggingClient } from './client.js'
+import { Actors } from './actors.js'
+import { Backlog } from './backlog.js'
 import { type DrawnWorkflow, drawWorkflow } from './graphs.js'
-import { type Random, randomOf } from './random.js'
+import { NODE_ACTIONS, type NodeAction, NodeCalls } from './node-calls.js'
+import type { Random } from './random.js'
 import { WorkflowClient } from './workflow-client.js'
 
 export interface WorkflowLoadOptions {
   /** Where the api is; asked before each call. */
   readonly url: () => string
-  /** Calls per second over all clients, about. */
+  /** How many tasks are open now: the load waits while it is more than `most`. */
+  readonly open: () => Promise<number>
+  /** 500 by default: some dozens of graphs. */
+  readonly most?: number
+  /** Calls per second over all clients, at most. */
   readonly perSecond: number
   /** Clients that work at the same time, each one call after the other. */
   readonly clients?: number
 }
 
 /** How often a client does what. A retry is mostly of a workflow that was seen to have failed, or to be cancelled. */
-const ACTIONS = { submit: 40, repeat: 6, get: 26, retry: 20, cancel: 3, cancelNode: 3, getNode: 5 } as const
+const ACTIONS = { submit: 40, repeat: 6, get: 26, retry: 20, cancel: 3, ...NODE_ACTIONS } as const
 /** What was submitted this many workflows ago is left alone. */
 const REMEMBERED = 60
 
@@ -23,34 +28,29 @@ const REMEMBERED = 60
 export class WorkflowLoad {
   readonly client: WorkflowClient
   /** The calls about single tasks of them. */
-  readonly tasks: LoggingClient
-  readonly #options: Required<Omit<WorkflowLoadOptions, 'url'>>
-  readonly #stopping = new AbortController()
+  readonly tasks: NodeCalls
+  readonly #actors: Actors
   readonly #drawn: DrawnWorkflow[] = []
   readonly #ids: Uuid[] = []
-  readonly #nodes: Uuid[] = []
   /** Those that were seen to have ended without success. */
   readonly #unsuccessful: Uuid[] = []
-  #running: Promise<unknown> = Promise.resolve()
 
-  constructor({ url, ...options }: WorkflowLoadOptions) {
-    this.#options = { clients: 6, ...options }
+  constructor({ url, open, most = 500, perSecond, clients = 6 }: WorkflowLoadOptions) {
     this.client = new WorkflowClient(url)
-    this.tasks = new LoggingClient(url)
+    this.tasks = new NodeCalls(url)
+    const backlog = new Backlog({ count: open, limit: most })
+    const step = (random: Random) => this.#step(random)
+    this.#actors = new Actors({ name: 'workflow client', clients, perSecond, backlog, step })
   }
 
   start(): this {
-    const actors = Array.from({ length: this.#options.clients }, (_, index) =>
-      this.#act(randomOf(`workflow client ${index}`)),
-    )
-    this.#running = Promise.all(actors)
+    this.#actors.start()
     return this
   }
 
   /** Lets the calls in flight end. */
-  async stop(): Promise<void> {
-    this.#stopping.abort()
-    await this.#running
+  stop(): Promise<void> {
+    return this.#actors.stop()
   }
 
   /** How many submissions were answered with success so far. */
@@ -58,23 +58,13 @@ export class WorkflowLoad {
     return this.client.log.filter(({ verb, outcome }) => verb === 'submit' && outcome === 'ok').length
   }
 
-  async #act(random: Random): Promise<void> {
-    const pauseMs = (1_000 * this.#options.clients) / this.#options.perSecond
-    const { signal } = this.#stopping
-    while (!signal.aborted) {
-      await this.#step(random)
-      await delay(random.between(0, 2 * pauseMs), undefined, { signal }).catch(() => {}) // woken early to stop
-    }
-  }
-
   async #step(random: Random): Promise<void> {
     const action = random.weighted(ACTIONS)
     const keyed = this.#drawn.filter(({ asked }) => asked.key !== null).slice(-REMEMBERED)
     if (action === 'repeat' && keyed.length > 0) return this.#submit(random.pick(keyed))
     if (action === 'submit' || action === 'repeat' || this.#ids.length === 0) return this.#submit(this.#draw(random))
-    if (action === 'getNode' || action === 'cancelNode') {
-      const node = random.pick(this.#nodes.slice(-10 * REMEMBERED))
-      await (action === 'getNode' ? this.tasks.get(node) : this.tasks.cancel(node))
+    if (isOfNodes(action)) {
+      await this.tasks.act(action, random)
       return
     }
     const seen = action === 'retry' && random.next() < 0.8 ? this.#unsuccessful : []
@@ -88,7 +78,7 @@ export class WorkflowLoad {
     const accepted = await this.client.submit(drawn)
     if (accepted === null) return
     this.#ids.push(accepted.id)
-    this.#nodes.push(...accepted.nodes)
+    this.tasks.accepted(accepted)
   }
 
   #draw(random: Random): DrawnWorkflow {
@@ -97,3 +87,5 @@ export class WorkflowLoad {
     return drawn
   }
 }
+
+const isOfNodes = (action: keyof typeof ACTIONS): action is NodeAction => Object.hasOwn(NODE_ACTIONS, action)

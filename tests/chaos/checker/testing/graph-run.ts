@@ -103,6 +103,7 @@ function taskOf(id: string, { ends }: Spec, { mark, place, workflowId }: Place):
     ...{ status: statusOf(last), isOpen: false, attempt, run: ends.length, failures: 0, crashes: 0, token: 5n },
     startedAt: hasRun(last) ? startOf(place, life) : null,
     completedAt: startOf(place, life) + 5,
+    ...{ queue: 'chaos', priority: 2, edit: null, discardedAt: null },
     ...{ reason: reasonOf(last), result: isSuccess ? `{"attempt":${attempt}}` : null, error: null },
     attempts: ends.flatMap((end, at) =>
       hasRun(end) && statusOf(end) !== 'SUCCEEDED'
@@ -117,6 +118,7 @@ function taskOf(id: string, { ends }: Spec, { mark, place, workflowId }: Place):
     events: ends.flatMap((end, at) => [...endEvent(end), ...(at < life ? [replayOf(end)] : [])]),
     pastRuns: ends.slice(0, -1).map((end, at) => ({
       ...{ status: statusOf(end), reason: reasonOf(end), attempt: attemptsAfter[at] as number },
+      completedAt: startOf(place, at) + 5,
       archivedAt: retriedAt(at + 1),
     })),
   }
