@@ -3,6 +3,7 @@ import { checkLogs } from './check.js'
 import type { Call, SubmitCall, TaskCall } from './client-log.js'
 import type { HandlerRecord } from './handler-log.js'
 import type { AttemptHistory, EventHistory, TaskHistory } from './history.js'
+import { aTask } from './testing/a-task.js'
 
 /** A small run in which every promise was kept; each test breaks one thing in it and must be told so. */
 interface Logs {
@@ -60,35 +61,7 @@ function event(
   return { transition, from, to }
 }
 
-function task(n: number, over: Partial<TaskHistory> = {}): TaskHistory {
-  return {
-    id: uuid(n),
-    mark: `m${n}`,
-    plan: 'succeed',
-    maxRetries: 3,
-    idempotencyKey: null,
-    cronId: null,
-    status: 'SUCCEEDED',
-    isOpen: false,
-    attempt: 1,
-    run: 1,
-    failures: 0,
-    crashes: 0,
-    token: 5n,
-    startedAt: 9,
-    completedAt: 16,
-    reason: null,
-    result: '{"attempt":1}',
-    error: null,
-    attempts: [],
-    events: [],
-    pastRuns: [],
-    workflowId: null,
-    createdAt: 0,
-    ...{ queue: 'chaos', priority: 2, edit: null, discardedAt: null },
-    ...over,
-  }
-}
+const task = (n: number, over: Partial<TaskHistory> = {}): TaskHistory => aTask(uuid(n), over)
 
 function keptPromises(): Logs {
   const flaky = { attempt: 2, failures: 1, result: '{"attempt":2}', startedAt: 19, completedAt: 26 }

@@ -27,10 +27,11 @@ export function checkLifecycle({ calls, handlerLog, history }: LifecycleInput): 
     ({ id }) => id,
   )
   const seen = groupBy(calls.filter(isOfTask), ({ id }) => id)
+  const hasOperations = calls.some(({ verb }) => verb === 'bulk')
   return history.flatMap((task) => [
     ...checkCounts(task, starts.get(task.id)?.length ?? 0),
     ...checkEvents(task),
-    ...checkObservations(task, seen.get(task.id) ?? [], calls),
+    ...checkObservations(task, seen.get(task.id) ?? [], hasOperations),
   ])
 }
 
@@ -72,13 +73,12 @@ const LOOKS: ReadonlySet<TaskCall['verb']> = new Set(['get', 'cancel'])
  * A client that saw an end (by looking, or as the answer to its cancellation) never sees anything else afterwards, unless a
  * replay was asked for before its second look ended. What a retry of many or of a workflow opened is judged with that.
  */
-function checkObservations(task: TaskHistory, calls: readonly TaskCall[], all: readonly Call[]): Finding[] {
+function checkObservations(task: TaskHistory, calls: readonly TaskCall[], hasOperations: boolean): Finding[] {
   const looks = calls
     .filter(({ verb, outcome }) => LOOKS.has(verb) && outcome === 'ok')
     .sort((a, b) => a.endedAt - b.endedAt)
   const replays = calls.filter((call) => call.verb === 'replay' && call.outcome !== 'fail')
-  const mayBeOneOfMany = task.workflowId !== null || all.some(({ verb }) => verb === 'bulk')
-  const opened = mayBeOneOfMany ? task.pastRuns.map(({ archivedAt }) => archivedAt) : []
+  const opened = hasOperations || task.workflowId !== null ? task.pastRuns.map(({ archivedAt }) => archivedAt) : []
   return looks.flatMap((second, index) => {
     const first = looks.slice(0, index).findLast(({ endedAt }) => endedAt <= second.startedAt)
     if (!first?.observed || !TERMINAL.has(first.observed)) return []

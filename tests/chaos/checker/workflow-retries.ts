@@ -63,14 +63,16 @@ function causesOf(played: PlayedWorkflow, { at, run, opened }: Opening, { looks,
   return [...(isRetried ? ['all' as const] : []), ...named]
 }
 
-/** Instants around the opening at which nodes may have stood differently: nobody knows which of them came before it. */
-function momentsOf(played: PlayedWorkflow, { at, run }: Opening): number[] {
-  const turns = [...played.nodes.values()].flatMap((node) => [
-    lifeIn(node, run - 1)?.endedAt ?? at,
-    node.task.discardedAt ?? at,
-  ])
-  const near = turns.filter((each) => Math.abs(each - at) < TURN_MS)
-  return [...new Set([at, at - TURN_MS, ...near])]
+/**
+ * Instants around the opening at which nodes may have stood differently: nobody knows which of them came before it. What was opened had
+ * ended by then, and all that ended before that.
+ */
+function momentsOf(played: PlayedWorkflow, { at, run, opened }: Opening): number[] {
+  const ends = [...played.nodes.values()].map((node) => ({ node, end: lifeIn(node, run - 1)?.endedAt ?? at }))
+  const earliest = Math.max(at - TURN_MS, ...ends.flatMap(({ node, end }) => (opened.has(node.name) ? end : [])))
+  const turns = ends.flatMap(({ node, end }) => [end, node.task.discardedAt ?? at])
+  const near = turns.filter((each) => each > earliest && each < at + TURN_MS)
+  return [...new Set([Math.max(at, earliest), earliest, ...near])]
 }
 
 interface Try {

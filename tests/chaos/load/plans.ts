@@ -66,7 +66,7 @@ export interface PlannedNode {
   readonly after: readonly string[]
   readonly payload: PlannedPayload
   /** Epoch ms; what has not started by then ends. */
-  readonly expiresAt?: number
+  readonly expiresAt?: number | undefined
   /** The load's main one by default. */
   readonly queue?: string
 }

@@ -1,7 +1,7 @@
 import type { TaskStatus, TriggerRule } from '@duly/domain'
 import type { AskedWorkflow } from '../../load/graphs.js'
 import type { PlannedNode } from '../../load/plans.js'
-import type { TaskCall } from '../client-log.js'
+import type { Call } from '../client-log.js'
 import type { HandlerRecord } from '../handler-log.js'
 import type { EventHistory, TaskHistory } from '../history.js'
 import type { StoredNode, WorkflowHistory } from '../workflow-history.js'
@@ -10,7 +10,7 @@ import type { WorkflowCall, WorkflowLook, WorkflowSubmission } from '../workflow
 /** Evidence that a test may doctor. */
 export interface GraphRun {
   workflowLog: WorkflowCall[]
-  clientLog: TaskCall[]
+  clientLog: Call[]
   handlerLog: HandlerRecord[]
   history: TaskHistory[]
   workflows: WorkflowHistory[]
