@@ -167,6 +167,7 @@ export class Scenario {
   /** Runs one query on the store. */
   async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
     const client = new pg.Client({ connectionString: this.databaseUrl })
+    client.on('error', () => {}) // the store may be stopped under a question, which is refused then
     await client.connect()
     try {
       return (await client.query<Row>(text, [...values])).rows

@@ -1,7 +1,7 @@
 import type { WorkflowStatus } from '@duly/domain'
 import { describe, expect, test } from 'vitest'
 import type { HandlerRecord } from './handler-log.js'
-import type { TaskHistory } from './history.js'
+import type { PastRun, TaskHistory } from './history.js'
 import { type GraphRun, idOf, look, playedWorkflow, submission } from './testing/graph-run.js'
 import type { StoredNode, WorkflowHistory } from './workflow-history.js'
 import type { WorkflowLook } from './workflow-log.js'
@@ -106,6 +106,9 @@ const edit = (name: string, over: Partial<StoredNode>) => (nodes: readonly Store
 const forget = (run: GraphRun, fits: (look: WorkflowLook) => boolean): void => {
   run.workflowLog = run.workflowLog.filter((call) => call.verb === 'submit' || !fits(call))
 }
+const pastRun = (status: PastRun['status'], reason: string | null, attempt: number): PastRun => ({
+  ...{ status, reason, attempt, completedAt: 500, archivedAt: 1_000 },
+})
 const cancelled = (reason: string): Partial<TaskHistory> => ({ status: 'CANCELLED', reason })
 const ended = (from: 'BLOCKED' | 'PENDING' | 'RUNNING'): Partial<TaskHistory> => ({
   events: [{ transition: 'cancel', from, to: 'CANCELLED' }],
@@ -149,11 +152,8 @@ const ends: readonly (readonly [string, (run: GraphRun) => unknown])[] = [
   [
     'a workflow that had succeeded was run again',
     (run) => {
-      const past = [
-        { status: 'CANCELLED', reason: 'skipped', attempt: 0, completedAt: 500, archivedAt: 1_000 },
-      ] as const
       changeTask(run, 'b', { pastRuns: [] })
-      changeTask(run, 'c', { pastRuns: past })
+      changeTask(run, 'c', { pastRuns: [pastRun('CANCELLED', 'skipped', 0)] })
     },
   ],
   [
@@ -177,11 +177,7 @@ const ends: readonly (readonly [string, (run: GraphRun) => unknown])[] = [
   ],
   [
     'a node ran against its trigger rule',
-    (run) =>
-      changeTask(run, 'c', {
-        pastRuns: [{ status: 'FAILED', reason: null, attempt: 1, completedAt: 500, archivedAt: 1_000 }],
-        attempt: 2,
-      }),
+    (run) => changeTask(run, 'c', { pastRuns: [pastRun('FAILED', null, 1)], attempt: 2 }),
   ],
   ['a node ran against its trigger rule', (run) => changeTask(run, 'r', ended('PENDING'))],
   ['a node ended without having run', (run) => changeTask(run, 'a', { attempt: 0 })],
@@ -211,18 +207,11 @@ const once = { status: 'SUCCEEDED', attempt: 1, events: [], pastRuns: [] } as co
 const retries: readonly (readonly [string, (run: GraphRun) => unknown])[] = [
   [
     'a retry opened what it had to leave',
-    (run) =>
-      changeTask(run, 'a', {
-        pastRuns: [{ status: 'SUCCEEDED', reason: null, attempt: 1, completedAt: 500, archivedAt: 1_000 }],
-        attempt: 2,
-      }),
+    (run) => changeTask(run, 'a', { pastRuns: [pastRun('SUCCEEDED', null, 1)], attempt: 2 }),
   ],
   [
     'a retry opened what it had to leave',
-    (run) =>
-      changeTask(run, 'unneeded', {
-        pastRuns: [{ status: 'CANCELLED', reason: 'skipped', attempt: 0, completedAt: 500, archivedAt: 1_000 }],
-      }),
+    (run) => changeTask(run, 'unneeded', { pastRuns: [pastRun('CANCELLED', 'skipped', 0)] }),
   ],
   ['a retry left what it had to open', (run) => changeTask(run, 'b', { ...once, status: 'FAILED' })],
   [
