@@ -145,6 +145,19 @@ test('an operation asks for each task that it comes to', () => {
   expect(checkWorkflows(run)).toEqual([])
 })
 
+test('an operation opens what it means of a workflow together, and leaves what ended after it began', () => {
+  const run = keptPromises()
+  forget(run, 'again')
+  for (const name of ['other', 'lost']) change(run, name, { ...opened(taskOf(run, name)) })
+  change(run, 'lost', { events: [{ transition: 'upstream_fail', from: 'BLOCKED', to: 'FAILED' }] })
+  run.workflows = run.workflows.map((each) => (each.id === OPEN ? { ...each, status: 'SUCCEEDED' } : each))
+  const open = () => checkWorkflows(run).filter(({ detail }) => detail.includes('run 2'))
+  run.clientLog.push(bulk({ action: 'retry', workflow: OPEN, startedAt: 50, endedAt: 51 }))
+  expect(open()).not.toEqual([])
+  run.clientLog.push(bulk({ action: 'retry', workflow: OPEN, startedAt: 900, endedAt: 901 }))
+  expect(open()).toEqual([])
+})
+
 describe('a broken promise is told', () => {
   test.each(broken)('%s', (rule, breakIt) => {
     const run = keptPromises()

@@ -41,7 +41,7 @@ export function opensOf(
   ]
 }
 
-/** Whether somebody asked for this node by itself to run again about then; operations ask for each that they come to. */
+/** Whether somebody asked for this node by itself to run again about then; operations may try each by itself. */
 export function isReplayAsked({ workflow }: PlayedWorkflow, { task }: NodeLives, { at, life, asks }: Replay): boolean {
   const covering = asks.operations.filter((call) =>
     call.workflow === null ? life.status === 'DEAD' : call.workflow === workflow.id,
@@ -55,4 +55,28 @@ export interface Replay {
   readonly at: number
   readonly life: Life
   readonly asks: Asks
+}
+
+/**
+ * What operations may have opened together: all that each of them means of the workflow. What ended after an operation began is not its
+ * matter, and it began while its client called, or at some time after a call without an answer.
+ */
+export function seedsOfOperations(
+  { workflow }: PlayedWorkflow,
+  before: readonly { readonly node: NodeLives; readonly life: Life }[],
+  { at, asks }: Omit<Replay, 'life'>,
+): ReadonlySet<string>[] {
+  const acting = asks.operations.filter((call) => mayActWithin(call, at - TURN_MS, at + ROUNDING_MS + TURN_MS))
+  return acting.flatMap((call) => {
+    if (call.workflow !== null && call.workflow !== workflow.id) return []
+    const meant = before.filter(({ life }) =>
+      call.workflow === null ? life.status === 'DEAD' : life.status !== 'SUCCEEDED',
+    )
+    const until = (call.outcome === 'unknown' ? Number.POSITIVE_INFINITY : call.endedAt) + ROUNDING_MS
+    const ends = meant.map(({ life }) => life.endedAt).filter((end) => end > call.startedAt && end < until)
+    const seeds = [call.startedAt, ...new Set(ends)].map(
+      (began) => new Set(meant.filter(({ life }) => life.endedAt <= began).map(({ node }) => node.name)),
+    )
+    return seeds.filter(({ size }) => size > 0)
+  })
 }

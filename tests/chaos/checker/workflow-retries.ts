@@ -1,7 +1,7 @@
 import type { Finding } from './finding.js'
 import { isNotNeeded, mayRun, type Standing } from './graph-rules.js'
 import { ROUNDING_MS, TURN_MS } from './instants.js'
-import { type Asks, isReplayAsked, mayActWithin } from './workflow-asks.js'
+import { type Asks, isReplayAsked, mayActWithin, seedsOfOperations } from './workflow-asks.js'
 import { statusAfter } from './workflow-ends.js'
 import { type Life, lifeIn, type NodeLives, type PlayedWorkflow, wasJudgedAway } from './workflow-lives.js'
 import type { WorkflowLook } from './workflow-log.js'
@@ -21,12 +21,13 @@ interface Opening {
   readonly opened: ReadonlySet<string>
 }
 
-/** Why nodes are opened: all that did not succeed, or one that was asked for by name. */
-type Cause = NodeLives | 'all'
+/** Why nodes are opened: all that did not succeed, or those that were asked for by name. */
+type Cause = ReadonlySet<string> | 'all'
 
 /**
  * Point 6: each retry opened what had failed or was cancelled and what that had kept from running, as far as it can run by how the rest
- * ended; each replay of a node the same for that node alone, whether the workflow was over or not; and nothing else was opened.
+ * ended; each replay of a node the same for that node alone, and each operation for those
+ * that it means together, whether the workflow was over or not; and nothing else was opened.
  */
 export function checkRetries(played: PlayedWorkflow, retried: Retried): Finding[] {
   return played.openings.flatMap((at, place) => {
@@ -56,11 +57,15 @@ function checkOpening(played: PlayedWorkflow, opening: Opening, retried: Retried
 function causesOf(played: PlayedWorkflow, { at, run, opened }: Opening, { looks, asks }: Retried): Cause[] {
   const retries = looks.filter(({ verb }) => verb === 'retry')
   const isRetried = retries.some((call) => mayActWithin(call, at - TURN_MS, at + ROUNDING_MS + TURN_MS))
-  const named = [...played.nodes.values()].filter((node) => {
+  const before = [...played.nodes.values()].flatMap((node) => {
     const life = lifeIn(node, run - 1)
-    return opened.has(node.name) && life && isReplayAsked(played, node, { at, life, asks })
+    return life ? [{ node, life }] : []
   })
-  return [...(isRetried ? ['all' as const] : []), ...named]
+  const replayed = before.filter(
+    ({ node, life }) => opened.has(node.name) && isReplayAsked(played, node, { at, life, asks }),
+  )
+  const named = replayed.map(({ node }) => new Set([node.name]))
+  return [...(isRetried ? ['all' as const] : []), ...named, ...seedsOfOperations(played, before, { at, asks })]
 }
 
 /**
@@ -103,10 +108,11 @@ function dueAt(played: PlayedWorkflow, opening: Opening, { cause, at }: Try): Re
     const parents = node.parents.flatMap((name) => played.nodes.get(name) ?? [])
     const standing = parents.map((each) => (due.has(each.name) ? 'open' : standingBefore(each, opening, at)))
     const isKept = node.task.discardedAt === null || node.task.discardedAt > at
-    const isSeed = isKept && (cause === 'all' ? before === 'failed' : cause === node)
+    const isNamed = cause !== 'all' && cause.has(node.name)
+    const isSeed = isKept && (cause === 'all' ? before === 'failed' : isNamed)
     const isBehind = waited(life) && node.parents.some((name) => due.has(name))
     // what failed, or was cancelled by hand, and is not needed any more is skipped, unless it was asked for by name
-    const maySkip = before === 'failed' && cause !== node && isNotNeeded(node.rule, standing)
+    const maySkip = before === 'failed' && !isNamed && isNotNeeded(node.rule, standing)
     if ((isSeed || isBehind) && (mayRun(node.rule, standing) || maySkip)) due.add(node.name)
   }
   return due
@@ -120,7 +126,7 @@ function describe(played: PlayedWorkflow, opening: Opening, cause: Cause | undef
   if (cause === undefined) return [about(played, 'opened again, though nobody asked', told)]
   // a workflow that is retried as a whole is over
   const due = dueAt(played, opening, { cause, at: cause === 'all' ? Number.POSITIVE_INFINITY : opening.at })
-  const by = cause === 'all' ? 'a retry' : `a replay of ${cause.name}`
+  const by = cause === 'all' ? 'a retry' : `a replay of ${[...cause].join(' ')}`
   const detail = (name: string): string => {
     const node = played.nodes.get(name)
     const life = node && lifeIn(node, opening.run - 1)
