@@ -56,6 +56,13 @@ describe('JSON arguments', () => {
       message: expect.stringContaining('--payload is not JSON'),
       remedy: expect.stringContaining('Quote it for the shell'),
     })
+    const folder = await mkdtemp(join(tmpdir(), 'duly-cli-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    await writeFile(join(folder, 'broken.json'), '{')
+    await expect(readJson('the workflow', `@${folder}/broken.json`, terminal)).rejects.toMatchObject({
+      message: expect.stringContaining(`the workflow: the file ${folder}/broken.json is not JSON`),
+      remedy: undefined,
+    })
     await expect(readJson('--payload', '@/no/such', terminal)).rejects.toThrow('the file /no/such does not exist')
   })
 })

@@ -18,12 +18,18 @@ export async function readJson(option: string, argument: string, terminal: Termi
     return rawJson(text)
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw new CliError(
-      'usage',
-      `${option} is not JSON: ${why}`,
-      `Quote it for the shell: ${option} '{"to":"a@example.com"}', or give a file: ${option} @payload.json`,
-    )
+    throw new CliError('usage', `${placeOf(option, argument)} is not JSON: ${why}`, adviceFor(option, argument))
   }
+}
+
+function placeOf(option: string, argument: string): string {
+  if (argument === '-') return `${option}: the standard input`
+  return argument.startsWith('@') ? `${option}: the file ${argument.slice(1)}` : option
+}
+
+function adviceFor(option: string, argument: string): string | undefined {
+  if (argument === '-' || argument.startsWith('@')) return undefined
+  return `Quote it for the shell: ${option} '{"to":"a@example.com"}', or give a file: ${option} @payload.json`
 }
 
 async function readSource(option: string, argument: string, terminal: Terminal): Promise<string> {
