@@ -73,7 +73,8 @@ const details = {
   is_ahead_exact: Type.Boolean({ description: 'False: there are more than were counted.' }),
   depth: Type.Integer({ minimum: 0, description: 'Ready tasks of its lane in all, from the counters.' }),
   estimate: Type.Union([Estimate, Type.Null()], {
-    description: 'How long what is ahead may take; null: nothing was started in the last minutes.',
+    description:
+      'How long what is ahead may take; null: nothing was started in the last minutes, or nothing can start now.',
   }),
   priorities: Type.Array(closed({ priority: PriorityEnum, share: Share })),
   tenants: nullable<number>('integer', { minimum: 0, description: 'At most 1,000; null: not told to a bound key.' }),

@@ -75,15 +75,12 @@ function died(facts: ExplainFacts, end: EndFacts): Cause {
 
 const lastOutcome = ({ lastAttempt }: TaskFacts): string | null => lastAttempt?.outcome ?? null
 
-function afterlife({ nowMs }: ExplainFacts, { discardedAtMs, isDeadLetter, completedAtMs }: EndFacts): Cause[] {
+function afterlife({ nowMs }: ExplainFacts, end: EndFacts): Cause[] {
+  const { discardedAtMs, discardActor: actor, isDeadLetter, completedAtMs } = end
   if (discardedAtMs !== null) {
     const forMs = nowMs - discardedAtMs
-    return [
-      cause('discarded', `It was discarded ${lengthOf(forMs)} ago: its record is kept, and it runs no more.`, {
-        endedAtMs: discardedAtMs,
-        forMs,
-      }),
-    ]
+    const message = `It was discarded ${lengthOf(forMs)} ago${byWhom({ actor })}: its record is kept, and it runs no more.`
+    return [cause('discarded', message, { endedAtMs: discardedAtMs, forMs, actor })]
   }
   if (!isDeadLetter) return []
   return [cause('dead_letter', 'It lies in the dead letters, to be retried or discarded.', { completedAtMs })]
@@ -124,4 +121,4 @@ function endedText(blockers: BlockerFacts | null): string {
 const blockersOf = ({ blockers }: ExplainFacts) =>
   blockers === null ? {} : { blockers: blockers.tasks, blockerCount: blockers.count }
 
-const byWhom = ({ actor }: EndFacts): string => (actor === null ? '' : `, by ${actor}`)
+const byWhom = ({ actor }: Pick<EndFacts, 'actor'>): string => (actor === null ? '' : `, by ${actor}`)

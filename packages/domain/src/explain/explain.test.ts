@@ -117,9 +117,16 @@ describe('a task that has ended', () => {
       '3 workers went down with it, the last one 3 min ago.',
     )
     expect(explain(dead(attempt({ outcome: 'snoozed' }))).summary).toMatch(/put it off 1,000 times/)
-    expect(codes(dead(attempt(), { isDeadLetter: false, discardedAtMs: nowMs - 1_000 }))).toEqual([
-      'retries_exhausted',
-      'discarded',
+    const given = explain(
+      dead(attempt(), { isDeadLetter: false, discardedAtMs: nowMs - 1_000, discardActor: 'api:key-1' }),
+    )
+    expect(given.causes).toMatchObject([
+      { code: 'retries_exhausted' },
+      {
+        code: 'discarded',
+        actor: 'api:key-1',
+        message: expect.stringMatching(/^It was discarded 1 s ago, by api:key-1:/),
+      },
     ])
   })
 

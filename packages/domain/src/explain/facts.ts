@@ -48,10 +48,11 @@ export interface EndFacts {
   readonly workerName: string | null
   readonly reason: string | null
   readonly error: ErrorFacts | null
-  /** Who caused the transition that ended it. */
+  /** Who caused its end; of one that was cancelled while it ran, who asked for that. */
   readonly actor: string | null
   readonly isDeadLetter: boolean
   readonly discardedAtMs: number | null
+  readonly discardActor: string | null
 }
 
 export interface ProgressFacts {

@@ -5,12 +5,18 @@ import type { ExplainFacts, LaneFacts, TaskFacts } from './facts.js'
 import { count, lengthOf, percent } from './words.js'
 
 /** Of a PENDING task: where it stands in its lane, and which lanes share the starts with it. */
-export function placeInLane({ lane, task }: ExplainFacts): Cause[] {
+export function placeInLane(facts: ExplainFacts): Cause[] {
+  const { lane, task } = facts
   if (lane === null) return []
   const shares = sharesOf(lane.priorities)
   const share = shareOf(lane, task.priority, shares)
-  return [...gateCause(task), position(lane, task, share), ...otherLanes(lane, shares, share)]
+  const estimate = mayStart(facts) ? estimateOf(lane, share) : null
+  return [...gateCause(task), position(lane, task, estimate), ...otherLanes(lane, shares, share)]
 }
+
+/** What a queue did before it was paused, or lost its last worker, says nothing of how long that lasts. */
+const mayStart = ({ queue, workers }: ExplainFacts): boolean =>
+  !queue.isPaused && (workers === null || workers.fitting > 0)
 
 /** Why it stands in a gate that is not every task's. */
 function gateCause({ gate, taskType, queue }: TaskFacts): Cause[] {
@@ -23,9 +29,8 @@ function gateCause({ gate, taskType, queue }: TaskFacts): Cause[] {
   return [cause('set_aside', message, { queue, taskType, gate })]
 }
 
-function position(lane: LaneFacts, task: TaskFacts, share: number): Cause {
+function position(lane: LaneFacts, task: TaskFacts, estimate: WaitEstimate | null): Cause {
   const { ahead, isAheadExact, depth } = lane
-  const estimate = estimateOf(lane, share)
   const about =
     estimate === null || ahead === 0 ? '' : `: ${isAheadExact ? 'about' : 'at least'} ${estimateText(estimate)}`
   const message = `${aheadText(lane)}${about}.`

@@ -105,6 +105,16 @@ describe('a PENDING task', () => {
     expect(place).toMatchObject({ message: '1 task of its lane is ahead of it.', estimate: null })
   })
 
+  it('that can not start gives no estimate, whatever its queue did before', () => {
+    const busy = { ...lane, ahead: 19, starts: 3_000 }
+    expect(causeOf(facts({ lane: busy }), 'lane_position')).toMatchObject({ estimate: { startsOf: 'queue' } })
+    const message = '19 tasks of its lane are ahead of it.'
+    const paused = facts({ lane: busy, queue: { isPaused: true, pausedAtMs: null } })
+    expect(causeOf(paused, 'lane_position')).toMatchObject({ message, estimate: null })
+    const unserved = facts({ lane: busy, workers: { ...workers, fitting: 0, slots: 0, draining: 1 } })
+    expect(causeOf(unserved, 'lane_position')).toMatchObject({ message, estimate: null })
+  })
+
   it('beside other lanes says which share of the starts is its own', () => {
     const given = facts({ lane: { ...lane, ahead: 35, starts: 3_000, priorities: [1, 2, 3], tenants: 2, gates: 2 } })
     expect(causeOf(given, 'other_lanes')).toMatchObject({

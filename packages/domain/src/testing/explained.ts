@@ -55,7 +55,7 @@ export const run = (over: Partial<RunningFacts> = {}): RunningFacts => ({
 
 export const end = (over: Partial<EndFacts> = {}): EndFacts => ({
   ...{ completedAtMs: nowMs - 180_000, startedAtMs: nowMs - 181_200, workerId: uuid, workerName: 'mailer' },
-  ...{ reason: null, error: null, actor: null, isDeadLetter: false, discardedAtMs: null },
+  ...{ reason: null, error: null, actor: null, isDeadLetter: false, discardedAtMs: null, discardActor: null },
   ...over,
 })
 

@@ -24,6 +24,19 @@ const lastAttempt = (condition: string): string => `
   (select ${attemptJson} from failed_attempts f
     where f.task_id = t.id and f.run = coalesce(u.run, o.run) and ${condition} order by f.attempt desc limit 1)`
 
+/**
+ * Who caused the end. Of one that was cancelled while it ran, whoever asked for that: the worker or the watchdog that ended it only
+ * obeyed. A discard comes after the end.
+ */
+const endedBy = `
+  (select coalesce(
+      (select r.actor from task_events r
+        where r.task_id = e.task_id and r.transition = 'request_cancel' and r.attempt = e.attempt and r.event_id < e.event_id
+          and e.from_status = 'RUNNING' and e.to_status = 'CANCELLED'
+        order by r.event_id desc limit 1), e.actor)
+    from task_events e
+    where e.task_id = t.id and e.to_status = u.status and e.transition <> 'discard' order by e.event_id desc limit 1)`
+
 /** Where one task stands and what stands in its row and beside it, each by key. */
 export const task: Statement = {
   name: 'explain_task',
@@ -46,7 +59,9 @@ select ${ms('now()', 'nowMs')}, coalesce(u.status, o.status) as status, t.tenant
   ${ms('u.completed_at', 'completedAtMs')}, ${ms('u.started_at', 'endStartedAtMs')}, u.session as "endSession",
   u.worker_name as "endWorkerName", u.reason, u.error_class as "errorClass", left(u.error_message, 500) as "errorMessage",
   ${ms('u.discarded_at', 'discardedAtMs')},
-  (select e.actor from task_events e where e.task_id = t.id and e.to_status = u.status order by e.event_id desc limit 1) as actor,
+  ${endedBy} as actor,
+  (select e.actor from task_events e
+    where e.task_id = t.id and e.transition = 'discard' and u.discarded_at is not null order by e.event_id desc limit 1) as "discardActor",
   exists (select from dead_letters d where d.task_id = t.id) as "isDeadLetter",
   coalesce(q.paused, false) as "isPaused", case when q.paused then date_part('epoch', q.paused_at) * 1000 end as "pausedAtMs",
   (select count(*)::integer from nodes n where 'scheduler' = any (n.roles) and ${alive}) as schedulers,

@@ -52,6 +52,7 @@ interface TaskRow extends Omit<TaskFacts, 'lastAttempt' | 'lastLoss' | 'running'
   readonly reason: string | null
   readonly discardedAtMs: number | null
   readonly actor: string | null
+  readonly discardActor: string | null
   readonly isDeadLetter: boolean
   readonly isPaused: boolean
   readonly pausedAtMs: number | null
@@ -164,10 +165,11 @@ function progressOf({ percent, note, updatedAtMs }: TaskRow): ProgressFacts | nu
 }
 
 function endOf(row: TaskRow): EndFacts | null {
-  const { completedAtMs, endStartedAtMs, endSession, endWorkerName, reason, actor, isDeadLetter, discardedAtMs } = row
+  const { completedAtMs, endStartedAtMs, endSession, endWorkerName, reason, actor } = row
+  const { isDeadLetter, discardedAtMs, discardActor } = row
   if (completedAtMs === null) return null
   return {
     ...{ completedAtMs, startedAtMs: endStartedAtMs, workerId: endSession, workerName: endWorkerName },
-    ...{ reason, actor, isDeadLetter, discardedAtMs, error: errorOf(row) },
+    ...{ reason, actor, isDeadLetter, discardedAtMs, discardActor, error: errorOf(row) },
   }
 }

@@ -172,6 +172,30 @@ describe('a task that has ended', () => {
     expect(codesOf(await bench.explain(sleepy.id))).toEqual(['snoozes_exhausted', 'dead_letter'])
   })
 
+  test('by a cancellation names who asked for it, not the worker or the watchdog that obeyed', async () => {
+    const life = await startLife(node)
+    await mark(node, life.id)
+    await say(node, life, words.stop)
+    expect((await bench.explain(life.id)).causes).toMatchObject([{ code: 'cancelled', actor: 'api:tester' }])
+    const deaf = await startLife(node)
+    await mark(node, deaf.id)
+    await node.query(`update open_tasks set wake_at = now() - interval '1 s' where id = $1`, [deaf.id])
+    await watch(node)
+    expect((await bench.explain(deaf.id)).causes).toMatchObject([{ code: 'cancelled', actor: 'api:tester' }])
+    // an earlier run's request is not this one's
+    await node.tasks.replay(deaf.id, null, { kind: 'api', name: 'tester' })
+    await node.tasks.cancel(deaf.id, null, { kind: 'api', name: 'other' })
+    expect((await bench.explain(deaf.id)).causes).toMatchObject([{ code: 'cancelled', actor: 'api:other' }])
+  })
+
+  test('DEAD and discarded names who did which', async () => {
+    const dead = await ended(words.retry, { maxRetries: 0 })
+    await node.stores.deadLetters.discard([dead], null, { actor: 'api:tester', reason: null })
+    const [died, discarded] = (await bench.explain(dead)).causes
+    expect(died).toMatchObject({ code: 'retries_exhausted', actor: expect.stringMatching(/^worker-/) })
+    expect(discarded).toMatchObject({ code: 'discarded', actor: 'api:tester' })
+  })
+
   test('without a worker says who ended it, and why', async () => {
     const cancelled = await bench.submit()
     await mark(node, cancelled.id)
