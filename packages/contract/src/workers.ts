@@ -116,6 +116,7 @@ export const Grant = closed({
     }),
   ),
   metadata: Type.Union([MetadataSchema, Type.Null()]),
+  tenant_id: name({ description: 'Whose it is: what it submits should name the same, in `metadata.tenant_id`.' }),
   suspect: Type.Boolean({
     description: 'An earlier attempt took its worker with it: acknowledge before the handler starts.',
   }),

@@ -177,20 +177,39 @@ export const Workflow = closed({
       nodes: Type.Array(name(), { description: 'Names, first to last.' }),
       duration_ms: nullable<number>('integer', { description: 'To the end of its last task, or to now.' }),
     },
-    { description: 'The chain of tasks that its time went by: each waited for the one before it.' },
+    { description: 'The chain of tasks that its time went by: each waited for the one before it, or was added by it.' },
   ),
 })
 
-/** What a running task adds behind itself. */
+/** A task that a running one adds: as of a workflow that is submitted, and whether it waits for who adds it. */
+const AddedTask = closed({
+  ...WorkflowTask.properties,
+  dependencies: Type.Optional(
+    Type.Array(name(), {
+      maxItems: limits.workflowMaxNodes,
+      description:
+        'The tasks, by their `task_id`, whose ends it waits for. Absent or empty: it waits for the end of the task that adds it.',
+    }),
+  ),
+  waits_for_adder: Type.Optional(
+    Type.Boolean({
+      description:
+        'False: it waits for no other task, and starts as soon as it is due, while the one that adds it runs. Not together with dependencies. Default true.',
+    }),
+  ),
+})
+export type AddedTaskBody = Static<typeof AddedTask>
+
+/** What a running task adds to its workflow. */
 export const AddWorkflowTasks = closed(
   {
     task_id: id('task', { description: 'The task that adds them: one of this workflow, running.' }),
     lease: Type.String({ minLength: 1, maxLength: 64, description: 'The lease of its running attempt.' }),
-    tasks: Type.Array(WorkflowTask, {
+    tasks: Type.Array(AddedTask, {
       minItems: 1,
       maxItems: limits.workflowMaxNodes,
       description:
-        'All or none. They may depend on each other and on tasks that the workflow has; one that names none depends on the task that adds it.',
+        'All or none. They may depend on each other and on tasks that the workflow has; one that names none depends on the task that adds it, unless `waits_for_adder` is false.',
     }),
   },
   {
@@ -205,7 +224,12 @@ export const AddWorkflowTasks = closed(
 )
 export type AddWorkflowTasksBody = Static<typeof AddWorkflowTasks>
 
-export const AddedWorkflowTasks = closed({ workflow_id: id('wf'), tasks: nodeStatuses, task_ids: nodeIds })
+export const AddedWorkflowTasks = closed({
+  workflow_id: id('wf'),
+  tasks: nodeStatuses,
+  task_ids: nodeIds,
+  replayed: Type.Array(name(), { description: 'Those, by name, that an earlier call with the same body had added.' }),
+})
 
 export const WorkflowListQuery = closed({
   status: Type.Optional(WorkflowStatusEnum),

@@ -80,7 +80,7 @@ export const workflowRoutes = {
     ...one,
     method: 'POST',
     path: `${path}/{workflow_id}/tasks`,
-    summary: 'Add tasks behind a running task of a workflow',
+    summary: 'Add tasks to a workflow from a running task of it',
     scope: 'work',
     description:
       'For handlers, while they run: how many tasks come next is known only then. The lease says that the attempt still counts. The same names with the same bodies again, in a later attempt too, add nothing.',

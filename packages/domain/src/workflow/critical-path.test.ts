@@ -67,6 +67,11 @@ describe('criticalPath', () => {
     expect(criticalPath(triedAgain, [[], [], [0, 1]], span).nodes).toEqual([0, 2])
   })
 
+  it('goes on from what waited for nothing to the node that added it', () => {
+    const nodes = [ran(0, 10), ran(10, 40), { ...ran(20, 90), adder: 1 }, { ...ran(95, 99), adder: 1 }]
+    expect(criticalPath(nodes, [[], [0], [], [2]], span)).toEqual({ nodes: [0, 1, 2, 3], durationMs: 99 })
+  })
+
   it('takes a chain of 10,000', () => {
     const parents = Array.from({ length: 10_000 }, (_, place) => (place === 0 ? [] : [place - 1]))
     const nodes = parents.map((_, place) => ran(place, place + 1))

@@ -8,6 +8,8 @@ export interface TimedNode {
   readonly triggeredAtMs: number | null
   readonly startedAtMs: number | null
   readonly completedAtMs: number | null
+  /** The node that added it while it ran. */
+  readonly adder?: number | null
 }
 
 /** The chain that the time of a workflow went by, first node first. `durationMs` null: its time has not begun. */
@@ -20,7 +22,8 @@ export interface CriticalPath {
  * The longest chain by time, where each node takes from the end of its last parent to its own end, waiting for a worker, for its own time or
  * for a retry included. Since the last parent is what a node waited for, it is found backwards: from what ended last (of what is still to
  * end and waits for no other node, from what has been so longest) to the parent that it waited for, and so on. Parents that ended only
- * after the node was judged to run held nothing up, also when an attempt of it began later. Linear time.
+ * after the node was judged to run held nothing up, also when an attempt of it began later; of one that waits for nothing, but was added by a
+ * node that ran, it was that node. Linear time.
  *
  * @param beganAtMs when the first nodes could start; @param nowMs by the same clock, stands in for the ends of what has not ended
  */
@@ -35,8 +38,10 @@ export function criticalPath(
   const path: number[] = []
   for (let node: number | null = last; node !== null; ) {
     path.push(node)
-    const { triggeredAtMs = null, completedAtMs = null } = nodes[node] ?? {}
-    node = latest(parents[node] ?? [], { ends, notAfter: triggeredAtMs ?? completedAtMs ?? nowMs })
+    const { triggeredAtMs = null, completedAtMs = null, adder = null }: Partial<TimedNode> = nodes[node] ?? {}
+    const waitedFor: readonly number[] = parents[node] ?? []
+    const notAfter: number = triggeredAtMs ?? completedAtMs ?? nowMs
+    node = waitedFor.length === 0 ? adder : latest(waitedFor, { ends, notAfter })
   }
   return { nodes: path.reverse(), durationMs: Math.max(0, (ends[last] ?? beganAtMs) - beganAtMs) }
 }

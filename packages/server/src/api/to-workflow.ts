@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto'
-import type { AddWorkflowTasksBody, SubmitWorkflowBody, WorkflowListQueryBody, WorkflowTaskBody } from '@duly/contract'
+import type {
+  AddedTaskBody,
+  AddWorkflowTasksBody,
+  SubmitWorkflowBody,
+  WorkflowListQueryBody,
+  WorkflowTaskBody,
+} from '@duly/contract'
 import { type Caller, decodeId, type FieldError, validateGraph } from '@duly/domain'
 import type {
   AddedWorkflowNode,
@@ -121,7 +127,7 @@ export async function toAddition(body: AddWorkflowTasksBody, texts: WorkflowText
 }
 
 function addedNodeOf(
-  task: WorkflowTaskBody,
+  task: AddedTaskBody,
   index: number,
   { text, ...texts }: WorkflowTexts & { readonly text: JsonText },
 ): AddedWorkflowNode {
@@ -130,6 +136,7 @@ function addedNodeOf(
     task: taskOf(task, index, texts),
     namedTenant: (task.metadata?.tenant_id as string | undefined) ?? null,
     dependencies: task.dependencies ?? [],
+    waitsForAdder: task.waits_for_adder ?? true,
     triggerRule: task.trigger_rule ?? 'all_succeeded',
     requestHash: hashRequest(text),
   }

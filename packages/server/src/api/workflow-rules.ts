@@ -28,6 +28,16 @@ export function nodesErrors(value: unknown, captures: Captures, payloadMaxBytes:
   return tasksOf(value).flatMap((task, index) => submissionErrors(task, batchPlace(captures, index), payloadMaxBytes))
 }
 
+/** What waits for others says by its dependencies whether it waits for the one that adds it. */
+export function addedErrors(value: unknown): RuleError[] {
+  return tasksOf(value).flatMap((task, index) => {
+    const { waits_for_adder: waits, dependencies } = fieldsOf(task)
+    if (waits === undefined || !Array.isArray(dependencies) || dependencies.length === 0) return []
+    const message = 'must not be given together with dependencies: a task waits for those alone'
+    return [{ path: `tasks[${index}].waits_for_adder`, message }]
+  })
+}
+
 /** The rules of a submission, beside those of its tasks. */
 export function workflowErrors(captures: Captures): RuleError[] {
   const errors = sizeError('metadata', captures.text('metadata'), limits.metadataMaxBytes)

@@ -27,6 +27,7 @@ function grantOf(task: GrantedTask): WritableObject {
     checkpoint: raw(task.checkpoint),
     ...grantedNodeOf(task.node),
     metadata: raw(task.metadata),
+    tenant_id: task.tenant,
     suspect: task.suspect,
     traceparent: task.traceparent,
     scheduled_at: instant(task.scheduledAtMs),

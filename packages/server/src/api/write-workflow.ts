@@ -35,7 +35,8 @@ export function writeSubmittedWorkflow({ id, status, nodes }: SubmittedWorkflow)
 }
 
 export function writeAddedNodes(id: Uuid, { nodes }: AddedNodes): string {
-  return writeJson({ workflow_id: encodeId('wf', id), ...standing(nodes) })
+  const replayed = nodes.filter(({ isNew }) => !isNew).map(({ name }) => name)
+  return writeJson({ workflow_id: encodeId('wf', id), ...standing(nodes), replayed })
 }
 
 /** A workflow as lists tell it. */

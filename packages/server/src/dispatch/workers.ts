@@ -122,7 +122,7 @@ export class Workers implements NonNullable<Services['workers']> {
 }
 
 function granted(task: TakenTask): GrantedTask {
-  const { grant, id, attempt, failures, taskType, queue, payload, metadata, timeoutMs, deadlineAtMs } = task
+  const { grant, id, attempt, failures, taskType, queue, payload, metadata, tenant, timeoutMs } = task
   return {
     grant,
     id,
@@ -133,8 +133,9 @@ function granted(task: TakenTask): GrantedTask {
     queue,
     payload,
     metadata,
+    tenant,
     timeoutMs,
-    deadlineAtMs,
+    deadlineAtMs: task.deadlineAtMs,
     idempotencyKey: task.idempotencyKey ?? encodeId('task', id),
     checkpoint: task.checkpoint,
     suspect: task.suspect,

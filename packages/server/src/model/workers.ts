@@ -68,6 +68,7 @@ export interface GrantedTask {
   readonly queue: string
   readonly payload: JsonText
   readonly metadata: JsonText | null
+  readonly tenant: string
   readonly timeoutMs: number
   readonly deadlineAtMs: number
   /** The submission's key, or the task id: stable over attempts, for calls to other services. */

@@ -116,8 +116,10 @@ export interface AddedWorkflowNode {
   readonly task: Omit<NewTask, 'tenant'>
   /** The tenant that its metadata names, which cannot be another than the workflow's; null: none. */
   readonly namedTenant: string | null
-  /** Names of nodes of this call, or of nodes that exist; none: it depends on the adder. */
+  /** Names of nodes of this call, or of nodes that exist; none: see `waitsForAdder`. */
   readonly dependencies: readonly string[]
+  /** Without dependencies: it depends on the adder, or on nothing and starts beside it. */
+  readonly waitsForAdder: boolean
   readonly triggerRule: TriggerRule
   /** SHA-256 of the canonical request for this node. */
   readonly requestHash: Buffer

@@ -5,6 +5,7 @@ import {
   type IdMinter,
   limits,
   partitionOf,
+  type TaskStatus,
   type TenantScope,
   type Uuid,
 } from '@duly/domain'
@@ -32,7 +33,10 @@ interface Added {
   readonly answer: AddedNodes
 }
 
-/** Nodes that a running task hangs behind itself, or behind others that are there. They carry its lease: a lost one adds nothing (I4). */
+/**
+ * Nodes that a running task hangs behind itself or behind others that are there, or that start beside it. They carry its lease: a lost one
+ * adds nothing (I4).
+ */
 export class Additions {
   readonly #options: AdditionsOptions
 
@@ -68,13 +72,14 @@ export class Additions {
       const ids = nodes.map(({ id }) => id)
       await settlement.judge(await changes.countEnded(client, ids))
     }
-    const standing = settlement.statuses()
+    const judged = settlement.statuses()
+    const standing = new Map(placed.map(({ id, status }) => [id, judged.get(id) ?? status]))
     const minted = new Map(nodes.map(({ id, node }) => [node.name, id]))
     const answer = addition.nodes.map(({ name }) => {
       const known = found.get(name)
       if (known) return { name, id: known.id, status: known.status, isNew: false }
       const id = minted.get(name) as Uuid
-      return { name, id, status: standing.get(id) ?? ('BLOCKED' as const), isNew: true }
+      return { name, id, status: standing.get(id) as TaskStatus, isNew: true }
     })
     return { nodes, placed, answer: { nodes: answer } }
   }
@@ -101,9 +106,11 @@ export class Additions {
     const errors = nodes.flatMap((node, place): FieldError[] => {
       const known = found.get(node.name)
       if (!known || (known.addedBy === adder && known.requestHash?.equals(node.requestHash))) return []
-      return [
-        { path: `tasks[${place}].task_id`, message: `${JSON.stringify(node.name)} is another task of this workflow` },
-      ]
+      const whose =
+        known.addedBy === adder
+          ? 'was added by this task before, with another body; what it adds must be the same in each attempt, or have another name'
+          : 'is another task of this workflow'
+      return [{ path: `tasks[${place}].task_id`, message: `${JSON.stringify(node.name)} ${whose}` }]
     })
     if (errors.length === 0) return found
     throw new DulyError('idempotency_conflict', 'Names of these tasks belong to others. Nothing was added.', { errors })
@@ -119,16 +126,19 @@ export class Additions {
     const idOf = new Map<string, Uuid>([...found].map(([name, { id }]) => [name, id]))
     for (const [place, { name }] of fresh.entries()) idOf.set(name, ids[place] as Uuid)
     checkKnown(addition, idOf)
-    return fresh.map(({ name, task, triggerRule, dependencies, requestHash }, place) => ({
+    return fresh.map((node, place) => ({
       ...{ id: ids[place] as Uuid, workflowId: workflow.id, partition, position: workflow.nodes + place },
-      node: { name, task: { ...task, tenant: workflow.tenant }, triggerRule },
-      parents: dependencies.length === 0 ? [addition.adder] : dependencies.map((each) => idOf.get(each) as Uuid),
+      node: { name: node.name, task: { ...node.task, tenant: workflow.tenant }, triggerRule: node.triggerRule },
+      parents: isBehindAdder(node) ? [addition.adder] : node.dependencies.map((each) => idOf.get(each) as Uuid),
       startAtMs: null,
       handoff: null,
-      added: { by: addition.adder, requestHash },
+      added: { by: addition.adder, requestHash: node.requestHash },
     }))
   }
 }
+
+const isBehindAdder = ({ dependencies, waitsForAdder }: AddedWorkflowNode): boolean =>
+  waitsForAdder && dependencies.length === 0
 
 function checkKnown({ nodes }: WorkflowAddition, idOf: ReadonlyMap<string, Uuid>): void {
   const errors = nodes.flatMap(({ dependencies }, node) =>
@@ -153,7 +163,7 @@ function checkRoom(workflow: LockedWorkflow, fresh: readonly AddedWorkflowNode[]
       ? []
       : [{ path: `tasks[${place}].metadata.tenant_id`, message: `must be the workflow's: ${workflow.tenant}` }],
   )
-  const edges = fresh.reduce((sum, { dependencies }) => sum + Math.max(1, dependencies.length), 0)
+  const edges = fresh.reduce((sum, node) => sum + (isBehindAdder(node) ? 1 : node.dependencies.length), 0)
   if (workflow.nodes + fresh.length > limits.workflowMaxNodes) {
     errors.push({
       path: 'tasks',

@@ -120,7 +120,7 @@ class Walk {
     await this.#graph.say(this.#random.pick(running).name, words[word], this.#by)
   }
 
-  /** Some that exist by now, some that are new, behind whatever there is. */
+  /** Some that exist by now, some that are new, behind whatever there is, or beside it. */
   async #add(tasks: readonly WorkflowNodeRecord[]): Promise<void> {
     const adder = this.#one(tasks, ({ status }) => status === 'RUNNING')
     const name = tasks.find(({ id }) => id === adder)?.name ?? ''
@@ -129,8 +129,10 @@ class Walk {
       const added = this.#random.next() < 0.3 ? Math.max(0, this.#added - 1) : this.#added++
       const dependencies = this.#random.next() < 0.5 ? [] : [this.#random.pick(tasks).name]
       const rule: TriggerRule = this.#random.pick(triggerRules)
-      const requestHash = Buffer.alloc(32, JSON.stringify([added, dependencies, rule]))
-      return { name: `added-${added}`, task, namedTenant: null, dependencies, triggerRule: rule, requestHash }
+      const waitsForAdder = this.#random.next() < 0.5
+      const requestHash = Buffer.alloc(32, JSON.stringify([added, dependencies, waitsForAdder, rule]))
+      const rest = { namedTenant: null, dependencies, waitsForAdder, requestHash }
+      return { name: `added-${added}`, task, triggerRule: rule, ...rest }
     })
     const unique = [...new Map(nodes.map((each) => [each.name, each])).values()]
     const { lease } = this.#graph.life(name)

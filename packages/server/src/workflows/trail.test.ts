@@ -49,7 +49,7 @@ describe('the trail of a node', () => {
     expect(await submitterOf(graph.idOf('unknown'))).toBe('workflow')
     await graph.claim()
     const { tenant: _, ...added } = newTask({ queue: graph.queue, submittedBy })
-    const rest = { namedTenant: null, dependencies: [], requestHash: Buffer.alloc(32) }
+    const rest = { namedTenant: null, dependencies: [], waitsForAdder: true, requestHash: Buffer.alloc(32) }
     const addition = { adder: graph.idOf('a'), lease: graph.life('a').lease }
     const { nodes } = await node.workflows.addNodes(graph.id, null, {
       ...addition,

@@ -132,7 +132,11 @@ function recordOf({ row, nodes, edges }: Found, nowMs: number): WorkflowRecord {
     dependencies: (parents[place] ?? []).sort((a, b) => a - b).map(nameOf),
     addedBy: addedBy === null ? null : nameOf(places.get(addedBy)),
   }))
-  const path = criticalPath(nodes, parents, { beganAtMs: Math.max(row.createdAtMs, row.scheduledAtMs ?? 0), nowMs })
+  const timed = nodes.map(({ triggeredAtMs, startedAtMs, completedAtMs, addedBy }) => {
+    const adder = addedBy === null ? null : (places.get(addedBy) ?? null)
+    return { triggeredAtMs, startedAtMs, completedAtMs, adder }
+  })
+  const path = criticalPath(timed, parents, { beganAtMs: Math.max(row.createdAtMs, row.scheduledAtMs ?? 0), nowMs })
   return { ...row, graph, criticalPath: { nodes: path.nodes.map(nameOf), durationMs: path.durationMs } }
 }
 

@@ -107,7 +107,13 @@ describe('POST /workflows/{id}/tasks', () => {
     expect(addition).toMatchObject({
       ...{ adder: firstUuidAt(fixedAtMs), lease: '1-00000000000000a1' },
       nodes: [
-        { name: 'resize-1', dependencies: [], namedTenant: 'acme', task: { taskType: 't', payload: '{"page":1}' } },
+        {
+          name: 'resize-1',
+          dependencies: [],
+          waitsForAdder: true,
+          namedTenant: 'acme',
+          task: { taskType: 't', payload: '{"page":1}' },
+        },
         { name: 'merge', dependencies: ['resize-1', 'create-account'], namedTenant: null },
       ],
     })
@@ -118,7 +124,20 @@ describe('POST /workflows/{id}/tasks', () => {
   it('answers 200 when all of it was there', async () => {
     const answer = await add(task('create-account'))
     expect(answer.status).toBe(200)
+    expect(answer.json.replayed).toEqual(['create-account'])
     expect(contractErrors('addWorkflowTasks', 200, answer.json)).toEqual([])
+  })
+
+  it('tells which wait for nobody, and refuses those that wait for others by it', async () => {
+    const answer = await add(task('a', { waits_for_adder: false }), task('b', { waits_for_adder: true }))
+    expect(answer.json).toMatchObject({ replayed: [] })
+    const [addition] = api.services.graphs.added
+    expect(addition?.nodes.map(({ waitsForAdder }) => waitsForAdder)).toEqual([false, true])
+    const both = await add(task('a'), task('b', { dependencies: ['a'], waits_for_adder: false }))
+    expect(errorsOf(both)).toEqual([
+      'tasks[1].waits_for_adder: must not be given together with dependencies: a task waits for those alone',
+    ])
+    expect((await api.submit([task('a', { waits_for_adder: false })])).status).toBe(400)
   })
 
   it('judges the new tasks among each other', async () => {

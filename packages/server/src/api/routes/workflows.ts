@@ -8,7 +8,7 @@ import { mount } from '../mount.js'
 import { readPage, writePage } from '../page.js'
 import { toAddition, toNewWorkflow, toWorkflowFilters } from '../to-workflow.js'
 import { traceparentOf } from '../traceparent.js'
-import { graphErrors, nodeCaptures, nodesErrors, workflowErrors } from '../workflow-rules.js'
+import { addedErrors, graphErrors, nodeCaptures, nodesErrors, workflowErrors } from '../workflow-rules.js'
 import { writeJson } from '../write-json.js'
 import { workflowOf, writeAddedNodes, writeSubmittedWorkflow, writeWorkflow } from '../write-workflow.js'
 
@@ -86,6 +86,7 @@ function registerAddition(app: FastifyInstance, context: ApiContext): void {
     captures: nodeCaptures,
     rules: ({ value, captures }) => [
       ...nodesErrors(value, captures, config.payloadMaxBytes),
+      ...addedErrors(value),
       ...graphErrors(value, { mayNameOthers: true }),
     ],
     handle: async ({ id, body, captures, request, caller }) => {

@@ -124,9 +124,9 @@ export class MemoryWorkers {
 }
 
 function grantOf(record: TaskRecord, grant: number): GrantedTask {
-  const { id, taskType, queue, payload, metadata, timeoutMs, traceparent } = record
+  const { id, taskType, queue, payload, metadata, tenant, timeoutMs, traceparent } = record
   return {
-    ...{ grant, id, taskType, queue, payload, metadata, timeoutMs, traceparent },
+    ...{ grant, id, taskType, queue, payload, metadata, tenant, timeoutMs, traceparent },
     lease: '1-0000000000000001',
     attempt: 1,
     failures: 0,
