@@ -165,4 +165,14 @@ describe("the SDK's page", () => {
     })
     expect(await printPages(20)).toBe(20 * 100 + 190)
   })
+
+  it('runs a workflow whose task waits for its children', async () => {
+    vi.stubEnv('DULY_URL', playground.url)
+    const { duly, worker, crawlSite } = await import('../../examples/sdk/crawl.js')
+    onTestFinished(() => {
+      vi.unstubAllEnvs()
+      return worker.stop().then(() => duly.close())
+    })
+    expect(await crawlSite()).toBe('4 pages')
+  })
 })

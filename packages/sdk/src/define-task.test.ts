@@ -23,7 +23,7 @@ it('refuses names that the server would refuse', () => {
 it('lets types flow from the definition to payload, handler and result', () => {
   const task = defineTask('t', { payload: schema, result: type<{ id: string }>() })
   const check = (duly: Duly, worker: Worker) => {
-    expectTypeOf(duly.submit<{ at: string }, { id: string }>)
+    expectTypeOf(duly.submit<typeof task>)
       .parameter(1)
       .toEqualTypeOf<{ at: string } | RawJson>()
     expectTypeOf(duly.submit(task, { at: 'now' }).then((handle) => handle.result())).resolves.toEqualTypeOf<{

@@ -1,4 +1,3 @@
-import type { TaskDefinition } from '../define-task.js'
 import { BulkOperations } from './bulk.js'
 import { Cron } from './cron.js'
 import { DeadLetters } from './dlq.js'
@@ -7,9 +6,8 @@ import { HttpClient } from './http.js'
 import { ApiKeys } from './keys.js'
 import { type DulyOptions, type ResolvedOptions, resolveOptions } from './options.js'
 import { Queues } from './queues.js'
-import type { RawJson } from './raw-json.js'
 import { readStats, type StatsOptions } from './stats.js'
-import type { AnyTask, SubmitOptions } from './submission.js'
+import type { AnyTask, SubmitArguments, SubmitOptions, SubmitResult } from './submission.js'
 import type { TaskHandle } from './task-handle.js'
 import { Tasks } from './tasks.js'
 import { fromWire } from './wire.js'
@@ -44,15 +42,12 @@ export class Duly {
     this.keys = new ApiKeys(this.#http)
   }
 
-  submit<PayloadIn, Result>(
-    task: TaskDefinition<PayloadIn, unknown, unknown, Result>,
-    payload: PayloadIn | RawJson,
-    options?: SubmitOptions,
-  ): Promise<TaskHandle<Result>>
-  submit(taskType: string, payload?: unknown, options?: SubmitOptions): Promise<TaskHandle>
   /** Short for `duly.tasks.submit`. */
-  submit(task: AnyTask | string, payload?: unknown, options?: SubmitOptions): Promise<TaskHandle> {
-    return this.tasks.submit(task as AnyTask, payload, options)
+  submit<Task extends AnyTask | string>(
+    task: Task,
+    ...more: SubmitArguments<Task, SubmitOptions>
+  ): Promise<TaskHandle<SubmitResult<Task>>> {
+    return this.tasks.submit(task, ...more)
   }
 
   /**

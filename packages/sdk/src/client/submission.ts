@@ -1,5 +1,7 @@
 import {
   checkRetry,
+  type DependencyDefinitions,
+  type ResultOf,
   type RetryOptions,
   type TaskDefaults,
   type TaskDefinition,
@@ -77,6 +79,32 @@ export type WireSubmission = Readonly<Record<string, unknown>>
 
 /** A definition with any schemas. */
 export type AnyTask = TaskDefinition<unknown, unknown, unknown, unknown>
+
+type PayloadOf<Task> =
+  Task extends TaskDefinition<infer PayloadIn, unknown, unknown, unknown, DependencyDefinitions> ? PayloadIn : never
+
+/** What follows the task: of a mere type even the payload may be left out. One signature for both, so that an error is told once. */
+export type SubmitArguments<Task, Options> = [Task] extends [string]
+  ? [payload?: unknown, options?: Options]
+  : [payload: PayloadOf<Task> | RawJson, options?: Options]
+
+/** What the result of a submission is decoded to. */
+export type SubmitResult<Task> = [Task] extends [string] ? unknown : ResultOf<Task>
+
+/** @throws TypeError for what is neither a definition nor the name of a task type: an import that is not there, arguments in another order */
+export function checkTask(call: string, task: unknown): asserts task is AnyTask | string {
+  if (typeof task === 'string') return
+  if (typeof task === 'object' && task !== null && typeof (task as AnyTask).type === 'string') return
+  throw new TypeError(`${call}: the task must be a definition or a task type, and is ${describe(task)}`)
+}
+
+/** What was given in place of something else, for a message. */
+export function describe(value: unknown): string {
+  if (value === null || value === undefined) return String(value)
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (value instanceof Promise) return 'a promise: await it'
+  return Array.isArray(value) ? 'a list' : `a ${value.constructor?.name ?? typeof value}`
+}
 
 /**
  * The body of a submission: the options over the definition's settings, the payload as it was given. The schema checks it

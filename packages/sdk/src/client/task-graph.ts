@@ -1,12 +1,13 @@
-import type { DependencyDefinitions, NoDependencies, ResultOf, TaskDefinition } from '../define-task.js'
+import type { NoDependencies, ResultOf } from '../define-task.js'
 import { checkOptions, namesOf, type OptionNames } from '../known-options.js'
 import type { StandardSchema } from '../standard-schema.js'
-import type { RawJson } from './raw-json.js'
 import {
   type AnyTask,
   checkTaskOptions,
   encodeSubmission,
+  type SubmitArguments,
   type SubmitOptions,
+  type SubmitResult,
   submitOptionNames,
   toSubmission,
 } from './submission.js'
@@ -77,15 +78,7 @@ export type WithAll<Dependencies, After extends readonly NodeRef[]> =
         : { readonly 'another result than it reads, in `after`': Different<Dependencies, After> }
       : { readonly 'what it reads, in `after`': Missing<Dependencies, After> }
 
-type PayloadOf<Task> =
-  Task extends TaskDefinition<infer PayloadIn, unknown, unknown, unknown, DependencyDefinitions> ? PayloadIn : never
-
 type DependenciesOf<Task> = Task extends { readonly dependencies: infer Dependencies } ? Dependencies : NoDependencies
-
-/** What follows the task: of a mere type even the payload may be left out. One signature for both, so that an error is told once. */
-type TaskArguments<Task, After extends readonly NodeRef[]> = [Task] extends [string]
-  ? [payload?: unknown, options?: NodeOptions<After>]
-  : [payload: PayloadOf<Task> | RawJson, options?: NodeOptions<After>]
 
 interface Draft {
   readonly node: WorkflowNode
@@ -124,8 +117,8 @@ export class TaskGraph<Ref extends NodeRef = WorkflowNode> {
   task<Name extends string, Task extends AnyTask | string, const After extends readonly Ref[] = readonly []>(
     name: Name,
     task: Task & WithAll<DependenciesOf<Task>, After>,
-    ...[payload, options]: TaskArguments<Task, After>
-  ): WorkflowNode<Name, Task extends string ? unknown : ResultOf<Task>> {
+    ...[payload, options]: SubmitArguments<Task, NodeOptions<After>>
+  ): WorkflowNode<Name, SubmitResult<Task>> {
     return this.#add(name, task, { payload, options: options ?? {} }) as WorkflowNode<never, never>
   }
 

@@ -20,7 +20,16 @@ import {
   type TaskRecord,
   type TaskSummary,
 } from './records.js'
-import { type AnyTask, checkSubmitOptions, encodeSubmission, type SubmitOptions, toSubmission } from './submission.js'
+import {
+  type AnyTask,
+  checkSubmitOptions,
+  checkTask,
+  encodeSubmission,
+  type SubmitArguments,
+  type SubmitOptions,
+  type SubmitResult,
+  toSubmission,
+} from './submission.js'
 import { taskPath, toRecord } from './task-calls.js'
 import { TaskHandle, type WaitOptions } from './task-handle.js'
 import { encodeEdit, filtersToWire, type TaskEdit, type TaskFilters } from './task-lists.js'
@@ -71,19 +80,22 @@ export class Tasks {
     this.#http = http
   }
 
-  submit<PayloadIn, Result>(
-    task: TaskDefinition<PayloadIn, unknown, unknown, Result>,
-    payload: PayloadIn | RawJson,
-    options?: SubmitOptions,
-  ): Promise<TaskHandle<Result>>
-  submit(taskType: string, payload?: unknown, options?: SubmitOptions): Promise<TaskHandle>
   /**
-   * Submits one task; when this resolves, the task is durable (I1). Without an idempotency key a submission whose answer
-   * got lost is not sent again, because it could make a second task.
+   * Submits one task, by its definition or its type alone; when this resolves, the task is durable (I1). Without an idempotency key a
+   * submission whose answer got lost is not sent again, because it could make a second task.
    *
    * @throws InvalidPayloadError, DulyApiError, DulyConnectionError, TypeError for an unknown option
    */
-  async submit(task: AnyTask | string, payload?: unknown, options: SubmitOptions = {}): Promise<TaskHandle> {
+  submit<Task extends AnyTask | string>(
+    task: Task,
+    ...[payload, options]: SubmitArguments<Task, SubmitOptions>
+  ): Promise<TaskHandle<SubmitResult<Task>>> {
+    return this.submitAny(task, payload, options) as Promise<TaskHandle<never>>
+  }
+
+  /** The same without its types. */
+  async submitAny(task: AnyTask | string, payload?: unknown, options: SubmitOptions = {}): Promise<TaskHandle> {
+    checkTask('submit', task)
     checkSubmitOptions('submit', options)
     const body = encodeSubmission(await toSubmission(task, payload, options))
     const answer = await this.#http.call<Record<string, unknown>>({
@@ -255,11 +267,11 @@ export class Tasks {
 
   /** The handle of a task by its id, with the status that was told last. */
   handle<Result>(
-    { id, status }: Pick<SubmitReceipt, 'id' | 'status'>,
+    { id, status, isReplay = false }: Pick<SubmitReceipt, 'id' | 'status'> & { readonly isReplay?: boolean },
     task: { readonly type: string; readonly result: StandardSchema<unknown, Result> | undefined },
   ): TaskHandle<Result> {
     const receipt = { id, status, scheduledAt: null, createdAt: null }
-    return new TaskHandle({ tasks: this, taskType: task.type, receipt, isReplay: false, result: task.result })
+    return new TaskHandle({ tasks: this, taskType: task.type, receipt, isReplay, result: task.result })
   }
 
   /** The handle of a task that another call made. */

@@ -72,6 +72,12 @@ export interface NodeReceipt {
   readonly status: TaskStatus
 }
 
+/** A task that a handler added to its workflow. */
+export interface AddedReceipt extends NodeReceipt {
+  /** True when an earlier call with the same body had added it, in this attempt or another. */
+  readonly isReplay: boolean
+}
+
 /** The answer to the submission of a workflow. */
 export interface WorkflowReceipt {
   readonly id: string

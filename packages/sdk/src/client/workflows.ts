@@ -12,6 +12,7 @@ import { fromWire } from './wire.js'
 import { type SubmitWorkflowOptions, submitWorkflowNames } from './workflow-builder.js'
 import { WorkflowHandle } from './workflow-handle.js'
 import type {
+  AddedReceipt,
   NodeReceipt,
   WorkflowNodeRecord,
   WorkflowReceipt,
@@ -175,20 +176,30 @@ export class Workflows {
   }
 
   /**
-   * Adds tasks behind one that runs; for handlers, as `context.addTasks`. The same names with the same bodies again add nothing, so it is
+   * Adds tasks from one that runs; for handlers, as `context.addTasks`. The same names with the same bodies again add nothing, so it is
    * repeated when an answer got lost.
    *
    * @param tasks the JSON texts of the tasks
    */
   async addTasks(
     id: string,
-    { taskId, lease, tasks, signal }: TaskAddition,
-  ): Promise<ReadonlyMap<string, NodeReceipt>> {
+    { taskId, lease, tasks, traceparent, signal }: TaskAddition,
+  ): Promise<ReadonlyMap<string, AddedReceipt>> {
     const head = JSON.stringify({ task_id: taskId, lease })
     const body = `${head.slice(0, -1)},"tasks":[${tasks.join(',')}]}`
     const path = workflowPath(id, 'tasks')
-    const answer = await this.#http.call<WireNodes>({ method: 'POST', path, body, repeatable: true, signal })
-    return nodesOf(answer.body)
+    const headers = traceparent === undefined ? {} : { headers: { traceparent } }
+    const answer = await this.#http.call<WireAdded>({
+      method: 'POST',
+      path,
+      body,
+      repeatable: true,
+      signal,
+      ...headers,
+    })
+    const replayed = new Set(answer.body.replayed)
+    const nodes = [...nodesOf(answer.body)]
+    return new Map(nodes.map(([name, receipt]) => [name, { ...receipt, isReplay: replayed.has(name) }]))
   }
 }
 
@@ -214,6 +225,8 @@ export interface TaskAddition {
   readonly taskId: string
   readonly lease: string
   readonly tasks: readonly string[]
+  /** Context of a trace (W3C), continued by the tasks. */
+  readonly traceparent?: string
   readonly signal?: AbortSignal
 }
 
@@ -221,6 +234,10 @@ export interface TaskAddition {
 interface WireNodes {
   readonly tasks: Readonly<Record<string, TaskStatus>>
   readonly task_ids: Readonly<Record<string, string>>
+}
+
+interface WireAdded extends WireNodes {
+  readonly replayed?: readonly string[]
 }
 
 interface WireReceipt extends WireNodes {

@@ -1,16 +1,17 @@
 import { type ApiAnswer, HttpClient } from '../client/http.js'
 import { resolveOptions } from '../client/options.js'
 import type { TaskStatus } from '../client/records.js'
-import { type AnyTask, type SubmitOptions, toSubmission } from '../client/submission.js'
-import { TaskHandle } from '../client/task-handle.js'
+import { type AnyTask, toSubmission } from '../client/submission.js'
+import type { TaskHandle } from '../client/task-handle.js'
 import { Tasks } from '../client/tasks.js'
+import type { ChildOptions } from '../worker/child-tasks.js'
 
 /** A task that a handler submitted. */
 export interface Submission {
   readonly taskType: string
   readonly payload: unknown
-  /** With what the task inherits: tenant and trace. */
-  readonly options: SubmitOptions
+  /** With what the task inherits: trace, and outside of a workflow the tenant; in a workflow with the name that was given. */
+  readonly options: ChildOptions
 }
 
 /** There is no server behind a handler that runs alone. */
@@ -32,14 +33,13 @@ export class RecordedTasks extends Tasks {
     super(new NoServer())
   }
 
-  override async submit(task: AnyTask | string, payload?: unknown, options: SubmitOptions = {}): Promise<TaskHandle> {
+  override async submitAny(task: AnyTask | string, payload?: unknown, options: ChildOptions = {}): Promise<TaskHandle> {
     await toSubmission(task, payload, options)
     const taskType = typeof task === 'string' ? task : task.type
     this.submitted.push({ taskType, payload, options })
     const status: TaskStatus =
       options.delay === undefined && options.scheduledAt === undefined ? 'PENDING' : 'SCHEDULED'
-    const receipt = { id: `task-submitted-${this.submitted.length}`, status, scheduledAt: null, createdAt: null }
-    const result = typeof task === 'string' ? undefined : task.result
-    return new TaskHandle({ tasks: this, taskType, receipt, isReplay: false, result })
+    const definition = typeof task === 'string' ? { type: task, result: undefined } : task
+    return this.handle({ id: `task-submitted-${this.submitted.length}`, status }, definition)
   }
 }

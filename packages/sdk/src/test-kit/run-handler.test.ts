@@ -233,6 +233,25 @@ describe('a task of a workflow', () => {
     })
   })
 
+  it('submits children, which are kept with the names that were given', async () => {
+    const options = { nodeName: 'split', metadata: { tenant_id: 'acme' }, traceparent: '00-1-2-01' }
+    const run = await runHandler(
+      'split',
+      async (_, { submit }) => {
+        await submit(double, '4', { name: 'first' })
+        await submit('plain', null, { idempotencyKey: 'k' })
+      },
+      null,
+      options,
+    )
+    const { traceparent } = options
+    expect(run.error).toBeUndefined()
+    expect(run.submitted).toEqual([
+      { taskType: 'double', payload: '4', options: { name: 'first', traceparent } },
+      { taskType: 'plain', payload: null, options: { idempotencyKey: 'k', tenant: 'acme', traceparent } },
+    ])
+  })
+
   it('adds tasks, which are kept', async () => {
     const run = await runHandler(
       'split',
@@ -246,7 +265,7 @@ describe('a task of a workflow', () => {
       null,
       { nodeName: 'split' },
     )
-    expect(run.result).toEqual({ id: 'task-added-part-1', status: 'BLOCKED' })
+    expect(run.result).toEqual({ id: 'task-added-part-1', status: 'BLOCKED', isReplay: false })
     expect(run.added).toEqual([
       { name: 'part-1', taskType: 'double', payload: '21', after: [] },
       { name: 'merge', taskType: 'merge', payload: null, after: ['part-1', 'other'] },

@@ -1,5 +1,5 @@
 import type { Metadata, TaskStatus } from '../client/records.js'
-import type { NodeReceipt } from '../client/workflow-records.js'
+import type { AddedReceipt } from '../client/workflow-records.js'
 import { type DependencyDefinitions, defineTask, type NoDependencies, type TaskDefinition } from '../define-task.js'
 import { type Duration, toMs } from '../duration.js'
 import { checkOptions, namesOf } from '../known-options.js'
@@ -85,6 +85,7 @@ export interface HandlerRun<Result> {
   readonly logs: readonly LogLine[]
   /** Each value that was saved, the last one last. */
   readonly checkpoints: readonly unknown[]
+  /** What it submitted by `context.submit`, in its workflow or outside of one. */
   readonly submitted: readonly Submission[]
   /** Workflows that it submitted by `context.workflow`. */
   readonly workflows: readonly SubmittedWorkflow[]
@@ -199,9 +200,10 @@ class Recording<Result> {
     }
   }
 
-  #add(nodes: readonly WireNode[]): ReadonlyMap<string, NodeReceipt> {
+  #add(nodes: readonly WireNode[]): ReadonlyMap<string, AddedReceipt> {
     this.#added.push(...nodes.map(addedTask))
-    return new Map(nodes.map(({ task_id: name }) => [name, { id: `task-added-${name}`, status: 'BLOCKED' }]))
+    const receipt = { status: 'BLOCKED', isReplay: false } as const
+    return new Map(nodes.map(({ task_id: name }) => [name, { id: `task-added-${name}`, ...receipt }]))
   }
 
   #services(): ContextServices {
@@ -214,6 +216,7 @@ class Recording<Result> {
       // all of them came along
       dependencyResults: async () => ({ results: {}, omitted: [] }),
       addTasks: async (_, texts) => this.#add(texts.map((text) => JSON.parse(text) as WireNode)),
+      childrenOf: () => ({ submit: (task, payload, options) => this.#tasks.submitAny(task, payload, options) }),
     }
   }
 }

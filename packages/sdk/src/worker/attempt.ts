@@ -1,4 +1,5 @@
 import type { TaskDefinition } from '../define-task.js'
+import { CallsUnderWay } from './calls-under-way.js'
 import type { Session } from './session.js'
 import type { TaskContext } from './task-context.js'
 import type { WireGrant } from './wire.js'
@@ -48,6 +49,7 @@ export class Attempt {
   #abortReason: Error | null = null
   /** Made when the handler first asks for the signal: most never do, and a controller costs more than the rest of an attempt. */
   #controller: AbortController | null = null
+  #calls: CallsUnderWay | null = null
   #actsAt: number
 
   constructor(source: {
@@ -82,6 +84,17 @@ export class Attempt {
       if (this.#abortReason !== null) this.#controller.abort(this.#abortReason)
     }
     return this.#controller.signal
+  }
+
+  /** Calls of its handler that have not come back; null: it has made none. */
+  get calls(): CallsUnderWay | null {
+    return this.#calls
+  }
+
+  /** A call of its handler that carries the lease: the attempt ends behind it, whether the handler awaits it or not. */
+  track<T>(call: Promise<T>): Promise<T> {
+    this.#calls ??= new CallsUnderWay()
+    return this.#calls.track(call)
   }
 
   start(): void {

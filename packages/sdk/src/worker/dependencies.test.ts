@@ -163,8 +163,11 @@ describe('addTasks', () => {
       path === '/api/v1/workflows/wf-1/tasks'
         ? { status: 202, body: { workflow_id: 'wf-1', tasks: { a: 'BLOCKED' }, task_ids: { a: 'task-a' } } }
         : undefined
-    expect(await run(addTwo, {})).toEqual([['a', { id: 'task-a', status: 'BLOCKED' }]])
-    expect(bench.broker.server.callsTo('/workflows/wf-1/tasks')[0]?.body).toEqual({
+    const traceparent = '00-abc-def-01'
+    expect(await run(addTwo, { traceparent })).toEqual([['a', { id: 'task-a', status: 'BLOCKED', isReplay: false }]])
+    const [call] = bench.broker.server.callsTo('/workflows/wf-1/tasks')
+    expect(call?.headers.traceparent).toBe(traceparent)
+    expect(call?.body).toEqual({
       ...{ task_id: 'task-1', lease: 'lease-1' },
       tasks: [
         { task_id: 'a', task_type: 'part', payload: 1 },
@@ -176,6 +179,11 @@ describe('addTasks', () => {
   it('sends nothing when nothing is added', async () => {
     expect(await run(async (context) => (await context.addTasks(() => {})).size, {})).toBe(0)
     expect(bench.broker.server.callsTo('/tasks')).toEqual([])
+  })
+
+  it('says that it takes a function', async () => {
+    const error = await run((context) => context.addTasks([{ task_id: 'a' }] as never), {})
+    expect(error).toMatchObject({ message: expect.stringContaining('addTasks: give a function') })
   })
 
   it('says when the lease is lost, and when there is no workflow', async () => {

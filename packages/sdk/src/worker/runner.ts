@@ -2,6 +2,7 @@ import { InvalidPayloadError, InvalidResultError } from '../errors.js'
 import { type SchemaResult, validate } from '../standard-schema.js'
 import { Alarm } from './alarm.js'
 import type { AbortCause, Attempt } from './attempt.js'
+import { HandlerContext } from './handler-context.js'
 import {
   LeaseLostError,
   RetryAfter,
@@ -13,7 +14,7 @@ import {
 import type { Outcome } from './outcome.js'
 import type { Session } from './session.js'
 import { outcomeOfAbort, outcomeOfReturn, outcomeOfThrow, type SettleRules } from './settle.js'
-import { type ContextServices, HandlerContext } from './task-context.js'
+import type { ContextServices } from './task-context.js'
 
 export interface RunnerOptions extends SettleRules {
   readonly slots: number
@@ -138,6 +139,14 @@ export class Runner {
   }
 
   #returned(attempt: Attempt, value: unknown): void {
+    const { calls } = attempt
+    if (calls !== null && !calls.isNone) {
+      this.#follow(
+        attempt,
+        calls.settled().then(() => value),
+      )
+      return
+    }
     const schema = attempt.registered.definition.result
     try {
       if (schema === undefined || value instanceof Snooze || value instanceof RetryAfter) {
@@ -167,6 +176,12 @@ export class Runner {
   }
 
   #threw(attempt: Attempt, error: unknown): void {
+    const { calls } = attempt
+    if (calls !== null && !calls.isNone) {
+      const again = () => this.#threw(attempt, error)
+      calls.settled().then(again, again)
+      return
+    }
     this.#finish(attempt, () => {
       const outcome = outcomeOfThrow(attempt, error, this.#options)
       if (outcome.kind === 'failed') this.#events.failed(attempt, error)

@@ -1,15 +1,16 @@
 import type { Metadata } from '../client/records.js'
-import type { AnyTask, SubmitOptions } from '../client/submission.js'
+import type { AnyTask, SubmitArguments, SubmitResult } from '../client/submission.js'
 import type { TaskHandle } from '../client/task-handle.js'
 import type { Tasks } from '../client/tasks.js'
-import { AddedTasks, WorkflowBuilder, type WorkflowOptions } from '../client/workflow-builder.js'
-import type { NodeReceipt } from '../client/workflow-records.js'
+import type { AddedTasks, WorkflowBuilder, WorkflowOptions } from '../client/workflow-builder.js'
+import type { AddedReceipt } from '../client/workflow-records.js'
 import type { Workflows } from '../client/workflows.js'
-import type { DependencyDefinitions, NoDependencies, TaskDefinition } from '../define-task.js'
+import type { DependencyDefinitions, NoDependencies } from '../define-task.js'
 import type { Duration } from '../duration.js'
 import type { Attempt } from './attempt.js'
-import { AttemptDependencies, type Dependencies } from './dependencies.js'
-import { RetryAfter, Snooze } from './handler-errors.js'
+import type { ChildOptions, Children } from './child-tasks.js'
+import type { Dependencies } from './dependencies.js'
+import type { RetryAfter, Snooze } from './handler-errors.js'
 import type { WireDependencyResults } from './wire.js'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
@@ -64,13 +65,17 @@ export interface TaskContext<Declared extends DependencyDefinitions = NoDependen
   progress(percent: number, note?: string): void
   /** Writes a line to the task's log. Sent in the background; when more come than can be sent, a line says how many are missing. */
   log(level: LogLevel, message: string): void
-  /** Submits a task in the same trace and tenant. */
-  submit<PayloadIn, Result>(
-    task: TaskDefinition<PayloadIn, unknown, unknown, Result>,
-    payload: PayloadIn,
-    options?: SubmitOptions,
-  ): Promise<TaskHandle<Result>>
-  submit(taskType: string, payload?: unknown, options?: SubmitOptions): Promise<TaskHandle>
+  /**
+   * Submits a task in the same trace and tenant; from a task of a workflow it is one of that workflow, which starts as soon as it is due, beside
+   * this one, and which the workflow does not end before. Each attempt may submit the same ones again, in any order: they are there once.
+   * With an `idempotencyKey` it is a task by itself. Resolves when it is durable (I1); the attempt ends behind it, awaited or not.
+   *
+   * @throws InvalidPayloadError, DulyApiError, DulyConnectionError, LeaseLostError, TypeError for an unknown option
+   */
+  submit<Task extends AnyTask | string>(
+    task: Task,
+    ...more: SubmitArguments<Task, ChildOptions>
+  ): Promise<TaskHandle<SubmitResult<Task>>>
   /**
    * A workflow of its own to put together and submit, in the same trace and tenant; as {@link Duly.workflow}. With
    * `submit({ idempotencyKey: context.idempotencyKey })` all attempts make one.
@@ -84,7 +89,7 @@ export interface TaskContext<Declared extends DependencyDefinitions = NoDependen
    *
    * @throws Error when the task is none of a workflow; TypeError; InvalidPayloadError; LeaseLostError; DulyApiError
    */
-  addTasks(build: (graph: AddedTasks) => unknown): Promise<ReadonlyMap<string, NodeReceipt>>
+  addTasks(build: (graph: AddedTasks) => unknown): Promise<ReadonlyMap<string, AddedReceipt>>
   /** To throw or return: failed, try again after this delay (e.g. from a 429's Retry-After). */
   retryAfter(delay: Duration, cause?: unknown): RetryAfter
   /** To throw or return: not now, come back after this delay; no failure. */
@@ -99,167 +104,7 @@ export interface ContextServices {
   progress(attempt: Attempt, percent: number, note: string | null): void
   log(attempt: Attempt, level: LogLevel, message: string): void
   dependencyResults(attempt: Attempt, names: readonly string[]): Promise<WireDependencyResults>
-  addTasks(attempt: Attempt, tasks: readonly string[]): Promise<ReadonlyMap<string, NodeReceipt>>
-}
-
-const NO_METADATA: Metadata = Object.freeze({})
-const NO_RESULTS: Readonly<Record<string, unknown>> = Object.freeze({})
-
-/** Reads through to the grant: nothing is copied for a handler that looks at nothing. */
-export class HandlerContext implements TaskContext {
-  readonly #attempt: Attempt
-  readonly #services: ContextServices
-  #checkpoint: Checkpoint | null = null
-  #dependencies: Dependencies | null = null
-
-  constructor(attempt: Attempt, services: ContextServices) {
-    this.#attempt = attempt
-    this.#services = services
-  }
-
-  get signal(): AbortSignal {
-    return this.#attempt.signal
-  }
-
-  get taskId(): string {
-    return this.#attempt.grant.task_id
-  }
-
-  get taskType(): string {
-    return this.#attempt.grant.task_type
-  }
-
-  get queue(): string {
-    return this.#attempt.grant.queue
-  }
-
-  get attempt(): number {
-    return this.#attempt.grant.attempt
-  }
-
-  get failures(): number {
-    return this.#attempt.grant.failures
-  }
-
-  get deadline(): Date {
-    return new Date(this.#attempt.grant.deadline_at)
-  }
-
-  get fence(): string {
-    return this.#attempt.grant.lease
-  }
-
-  get idempotencyKey(): string {
-    return this.#attempt.grant.idempotency_key
-  }
-
-  get cronId(): string | null {
-    return this.#attempt.grant.cron_id ?? null
-  }
-
-  get scheduledAt(): Date | null {
-    const { scheduled_at: at } = this.#attempt.grant
-    return at === undefined || at === null ? null : new Date(at)
-  }
-
-  get metadata(): Metadata {
-    return this.#attempt.grant.metadata ?? NO_METADATA
-  }
-
-  get traceparent(): string | null {
-    return this.#attempt.grant.traceparent ?? null
-  }
-
-  get workflowId(): string | null {
-    return this.#attempt.grant.workflow_id ?? null
-  }
-
-  get nodeName(): string | null {
-    return this.#attempt.grant.node_name ?? null
-  }
-
-  get dependencies(): Dependencies {
-    this.#dependencies ??= new AttemptDependencies(this.#attempt, (names) =>
-      this.#services.dependencyResults(this.#attempt, names),
-    )
-    return this.#dependencies
-  }
-
-  get dependencyResults(): Readonly<Record<string, unknown>> {
-    return this.#attempt.grant.dependency_results ?? NO_RESULTS
-  }
-
-  get checkpoint(): Checkpoint {
-    this.#checkpoint ??= new AttemptCheckpoint(this.#attempt, this.#services)
-    return this.#checkpoint
-  }
-
-  progress(percent: number, note?: string): void {
-    this.#services.progress(this.#attempt, percent, note ?? null)
-  }
-
-  log(level: LogLevel, message: string): void {
-    this.#services.log(this.#attempt, level, message)
-  }
-
-  submit<PayloadIn, Result>(
-    task: TaskDefinition<PayloadIn, unknown, unknown, Result>,
-    payload: PayloadIn,
-    options?: SubmitOptions,
-  ): Promise<TaskHandle<Result>>
-  submit(taskType: string, payload?: unknown, options?: SubmitOptions): Promise<TaskHandle>
-  submit(task: AnyTask | string, payload?: unknown, options: SubmitOptions = {}): Promise<TaskHandle> {
-    return this.#services.tasks.submit(task as AnyTask, payload, { ...this.#trace, ...this.#tenant, ...options })
-  }
-
-  workflow(name: string, options: WorkflowOptions = {}): WorkflowBuilder {
-    const { workflows } = this.#services
-    return new WorkflowBuilder({ workflows, ...this.#trace }, name, { ...this.#tenant, ...options })
-  }
-
-  get #trace(): { readonly traceparent?: string } {
-    return this.traceparent === null ? {} : { traceparent: this.traceparent }
-  }
-
-  get #tenant(): { readonly tenant?: string } {
-    const tenant = this.metadata.tenant_id
-    return typeof tenant === 'string' ? { tenant } : {}
-  }
-
-  async addTasks(build: (graph: AddedTasks) => unknown): Promise<ReadonlyMap<string, NodeReceipt>> {
-    if (this.workflowId === null) throw new Error('this task is none of a workflow: there is nothing to add tasks to')
-    const graph = new AddedTasks()
-    await build(graph)
-    if (graph.size === 0) return new Map()
-    return this.#services.addTasks(this.#attempt, await graph.texts())
-  }
-
-  retryAfter(delay: Duration, cause?: unknown): RetryAfter {
-    return new RetryAfter(delay, cause)
-  }
-
-  snooze(delay: Duration): Snooze {
-    return new Snooze(delay)
-  }
-}
-
-class AttemptCheckpoint implements Checkpoint {
-  readonly #attempt: Attempt
-  readonly #services: ContextServices
-  #value: unknown
-
-  constructor(attempt: Attempt, services: ContextServices) {
-    this.#attempt = attempt
-    this.#services = services
-    this.#value = attempt.grant.checkpoint
-  }
-
-  get value(): unknown {
-    return this.#value
-  }
-
-  async set(value: unknown): Promise<void> {
-    await this.#services.saveCheckpoint(this.#attempt, value)
-    this.#value = value
-  }
+  addTasks(attempt: Attempt, tasks: readonly string[]): Promise<ReadonlyMap<string, AddedReceipt>>
+  /** What takes the submissions of a task of a workflow. */
+  childrenOf(attempt: Attempt): Children
 }

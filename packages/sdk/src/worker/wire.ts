@@ -22,6 +22,8 @@ export interface WireGrant {
   readonly workflow_id?: string
   readonly node_name?: string
   readonly metadata: Metadata | null
+  /** Servers before this field do not send it. */
+  readonly tenant_id?: string
   readonly traceparent?: string | null
   /** When it was to run: the fire time of a recurring task. Servers before this field do not send it. */
   readonly scheduled_at?: string | null

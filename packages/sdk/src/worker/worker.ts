@@ -6,6 +6,7 @@ import { type Duration, toMs } from '../duration.js'
 import { addTasks } from './add-tasks.js'
 import { WorkerApi } from './api.js'
 import type { Attempt, Registered } from './attempt.js'
+import { ChildTasks } from './child-tasks.js'
 import type { StopSummary, WorkerEvents } from './events.js'
 import { fetchResults } from './fetch-results.js'
 import type { HandlerOf } from './handler.js'
@@ -235,6 +236,10 @@ export class Worker extends EventEmitter<WorkerEvents> {
       },
       dependencyResults: (attempt, names) => fetchResults(this.#api, attempt, names),
       addTasks: (attempt, tasks) => addTasks(duly.workflows, attempt, tasks),
+      childrenOf: (attempt) =>
+        new ChildTasks(attempt, duly.tasks, (tasks, traceparent) =>
+          addTasks(duly.workflows, attempt, tasks, traceparent),
+        ),
     }
   }
 
