@@ -13,6 +13,7 @@ export default defineConfig({
       '@duly/server/testing': source('server', 'kit/index'),
       '@duly/server': source('server'),
       '@duly/sdk/names': source('sdk', 'known-options'),
+      '@duly/sdk/nearest-name': source('sdk', 'nearest-name'),
       '@duly/sdk/testing': source('sdk', 'test-kit/index'),
       '@duly/sdk': source('sdk'),
       'duly/testing': source('duly', 'test-kit/index'),

@@ -50,7 +50,7 @@ function refusal({ room, path, specifier, table }: Import): string | null {
     const target = posix.join(posix.dirname(path), specifier).replace(/\.js$/, '.ts').replace('/dist/', '/src/')
     return refusalOfRoom(room, roomOf(target, table)?.name ?? target)
   }
-  const ours = packageRooms[packageOf(specifier)]
+  const ours = packageRooms[specifier] ?? packageRooms[packageOf(specifier)]
   if (ours === room.name) return 'write it from this file'
   if (ours !== undefined) return refusalOfRoom(room, ours)
   return refusalOfPackage(room, specifier)

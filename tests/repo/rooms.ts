@@ -51,13 +51,15 @@ export const rooms: readonly Room[] = [
   // The wire and the rules.
   { name: 'domain', paths: ['packages/domain/src/'], imports: [], packages: [] },
   { name: 'contract', paths: ['packages/contract/src/'], imports: ['domain'], packages: ['typebox'] },
-  { name: 'sdk', paths: ['packages/sdk/src/'], imports: [], packages: ['node:'] },
+  { name: 'sdk', paths: ['packages/sdk/src/'], imports: ['names'], packages: ['node:'] },
+  // Which name a misspelt one was meant for: at home in the SDK, which depends on nothing, and asked for options, flags and fields alike.
+  { name: 'names', paths: ['packages/sdk/src/nearest-name.ts'], imports: [], packages: [] },
 
   // The server, from its edge to its core.
   {
     name: 'api',
     paths: [`${server}/api/`],
-    imports: ['telemetry', 'model', 'contract', 'domain'],
+    imports: ['telemetry', 'model', 'contract', 'domain', 'names'],
     packages: ['node:', 'fastify', 'ajv', 'typebox'],
   },
   ...services,
@@ -97,16 +99,17 @@ export const rooms: readonly Room[] = [
   {
     name: 'duly',
     paths: ['packages/duly/src/', 'packages/duly/bin/'],
-    imports: ['server', 'sdk', 'domain'],
+    imports: ['server', 'sdk', 'names', 'domain'],
     packages: ['node:', 'commander'],
   },
 ]
 
-/** The room that a package's name leads to. */
+/** The room that a package's name leads to, or that of one of its entries. */
 export const packageRooms: Readonly<Record<string, string>> = {
   '@duly/domain': 'domain',
   '@duly/contract': 'contract',
   '@duly/server': 'server',
   '@duly/sdk': 'sdk',
+  '@duly/sdk/nearest-name': 'names',
   duly: 'duly',
 }

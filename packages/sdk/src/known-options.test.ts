@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { Duly } from './client/duly.js'
 import { defineTask } from './define-task.js'
-import { nearestName } from './known-options.js'
+import { nearestName } from './nearest-name.js'
 import { Worker } from './worker/worker.js'
 
 /** Nobody listens there: a call that gets as far as the network ends with another error. */
@@ -142,6 +142,14 @@ describe('the nearest name', () => {
     ['DULY_PROT', ['DULY_PORT', 'DULY_HOST'], 'DULY_PORT'],
     ['abc', ['xyz'], undefined],
     ['ab', [], undefined],
+    ['timeout', ['timeout_seconds', 'task_type'], 'timeout_seconds'],
+    ['type', ['timeout_seconds', 'task_type'], 'task_type'],
+    ['queueName', ['queue', 'priority'], 'queue'],
+    // of several none is said to be meant
+    ['key', ['idempotency_key', 'concurrency_key'], undefined],
+    // a unit that all share makes them no nearer
+    ['delay_seconds', ['every_seconds', 'timeout_seconds'], undefined],
+    ['db_url', ['url', 'api_key'], undefined],
   ])('of %s in %j is %s', (wrong, names, nearest) => {
     expect(nearestName(wrong, names)).toBe(nearest)
   })

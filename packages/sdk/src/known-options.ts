@@ -1,3 +1,5 @@
+import { nearestName } from './nearest-name.js'
+
 /** The names of options, and for some misspellings the place where they stand. */
 export interface OptionNames {
   readonly names: readonly string[]
@@ -31,36 +33,3 @@ export function checkOptions(call: string, given: object | undefined, { names, e
 
 /** `the options are an object, such as { cron: … }`: a bare expression in its place has letters, but no names. */
 const notAnObject = ([first]: readonly string[]): string => `the options must be an object, such as { ${first}: … }`
-
-/**
- * The one of some names that a misspelt one was meant for, whatever its case and its hyphens; undefined when none is near: at most
- * a third of its letters may differ.
- */
-export function nearestName(wrong: string, names: readonly string[]): string | undefined {
-  const plain = plainOf(wrong)
-  const ranked = names
-    .map((name) => ({ name, distance: distanceOf(plain, plainOf(name)) }))
-    .sort((a, b) => a.distance - b.distance)
-  const [best] = ranked
-  return best !== undefined && best.distance <= Math.max(1, Math.floor(plain.length / 3)) ? best.name : undefined
-}
-
-const plainOf = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '')
-
-/** Letters to insert, delete, replace or swap with their neighbour (optimal string alignment; Damerau 1964). */
-function distanceOf(a: string, b: string): number {
-  let before: number[] = []
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column)
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j += 1) {
-      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      const least = Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, replaced)
-      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
-      next.push(isSwap ? Math.min(least, (before[j - 2] ?? 0) + 1) : least)
-    }
-    before = row
-    row = next
-  }
-  return row[b.length] ?? 0
-}

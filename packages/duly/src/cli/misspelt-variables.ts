@@ -1,4 +1,4 @@
-import { nearestName } from '@duly/sdk/names'
+import { nearestName } from '@duly/sdk/nearest-name'
 import type { Warning } from './warning.js'
 
 const PREFIX = 'DULY_'

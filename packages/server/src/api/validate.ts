@@ -3,12 +3,14 @@ import { type FieldError, namePattern } from '@duly/domain'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { parseInstant } from './instant.js'
 import { formatPath, joinPath } from './json-path.js'
+import { unknownField } from './unknown-field.js'
 
 type Steps = readonly (string | number)[]
 
 /** No coercion: what has the wrong type is refused. */
 function newAjv(allErrors: boolean): Ajv2020 {
-  const ajv = new Ajv2020({ allErrors, coerceTypes: false, strict: false })
+  // verbose: errors know the schema that they come from
+  const ajv = new Ajv2020({ allErrors, coerceTypes: false, strict: false, verbose: true })
   ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseInstant(text) !== null })
   return ajv
 }
@@ -90,16 +92,22 @@ function itemErrors({ key, quick, full }: ListCheck, value: unknown): FieldError
 }
 
 function toFieldErrors(errors: ErrorObject[] | null | undefined, value: unknown, base: Steps = []): FieldError[] {
-  return (errors ?? []).map((error) =>
-    toFieldError(error, formatPath([...base, ...stepsOf(error.instancePath, value)])),
+  return (errors ?? []).map((error, place) =>
+    toFieldError(error, { path: formatPath([...base, ...stepsOf(error.instancePath, value)]), place }),
   )
 }
 
-function toFieldError({ keyword, params, message }: ErrorObject, path: string): FieldError {
+/** @param at.place its number among the errors: those beyond {@link ENOUGH_ERRORS} nobody reads, and near names take a search */
+function toFieldError(
+  { keyword, params, message, parentSchema }: ErrorObject,
+  { path, place }: { readonly path: string; readonly place: number },
+): FieldError {
   const details = params as Record<string, unknown>
   if (keyword === 'required') return { path: joinPath(path, String(details.missingProperty)), message: 'is required' }
   if (keyword === 'additionalProperties') {
-    return { path: joinPath(path, String(details.additionalProperty).slice(0, 100)), message: 'is not a known field' }
+    const key = String(details.additionalProperty)
+    const told = unknownField(key, place < ENOUGH_ERRORS ? parentSchema : null)
+    return { path: joinPath(path, key.slice(0, 100)), message: told }
   }
   return { path, message: messageOf(keyword, details, message ?? 'is invalid') }
 }

@@ -80,9 +80,9 @@ describe('POST /tasks/bulk', () => {
     ],
     [{ action: 'delete', filter: { queue: 'q' } }, 'action: must be one of cancel, retry, discard'],
     // misspelt, it would be dropped, and more would be cancelled than was meant
-    [{ action: 'cancel', filter: { queues: 'q' } }, 'filter.queues: is not a known field'],
+    [{ action: 'cancel', filter: { queues: 'q' } }, 'filter.queues: is not a known field; did you mean queue?'],
     [{ action: 'cancel', filter: { limit: 5 } }, 'filter.limit: is not a known field'],
-    [{ action: 'cancel', filter: { queue: 'q' }, dryRun: true }, 'dryRun: is not a known field'],
+    [{ action: 'cancel', filter: { queue: 'q' }, dryRun: true }, 'dryRun: is not a known field; did you mean dry_run?'],
     [{ action: 'cancel', filter: { queue: null } }, expect.stringMatching(/^filter.queue: must be/)],
     [{ action: 'cancel', filter: { tag: '\u0000' } }, expect.stringMatching(/^filter.tag: /)],
     [

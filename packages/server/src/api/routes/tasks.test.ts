@@ -61,7 +61,7 @@ describe('one task', () => {
     ['wait_seconds=1e1', 'wait_seconds: must be a number'],
     ['wait_seconds=0x1', 'wait_seconds: must be a number'],
     ['wait_seconds=1&wait_seconds=2', 'wait_seconds: is given more than once'],
-    ['wait=5', 'wait: is not a known field'],
+    ['wait=5', 'wait: is not a known field; did you mean wait_seconds?'],
     ['cursor=%00', 'cursor: is not a known field'],
     ['__proto__=1', '__proto__: is not a known field'],
   ])('refuses the query %s', async (query, error) => {
