@@ -214,3 +214,20 @@ describe('running again', () => {
     await expectSound(node)
   })
 })
+
+test('a retry that no rule allows says what could be run again, if anything', async () => {
+  const dying = { task: { maxRetries: 0 } }
+  const graph = await Graph.submit(node, {
+    ...{ a: dying, b: { after: ['a'] }, x: {} },
+    clean: { after: ['x'], rule: 'one_failed' },
+  })
+  await graph.run((name) => (name === 'a' ? words.retry : words.succeed))
+  const refusal = (name: string) => node.tasks.replay(graph.idOf(name), null, api).catch(({ message }) => message)
+  expect(await refusal('b')).toMatch(/depends on; run those again, such as a\.$/)
+  expect(await refusal('clean')).toMatch(
+    /^The trigger rule of clean can't be met by how the tasks ended that it depends on\.$/,
+  )
+  await node.stores.deadLetters.discard([graph.idOf('a')], null, { actor: 'api', reason: null })
+  expect(await refusal('b')).toMatch(/; a was discarded, or its record is gone, so that it can not run again\.$/)
+  await expect(node.workflows.retry(graph.id, null, api)).rejects.toThrow('a was discarded')
+})

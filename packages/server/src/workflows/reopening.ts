@@ -73,12 +73,14 @@ export class Reopening {
     const store = this.#store
     if (await store.isUnsettled(client, id)) throw unsettled()
     const { nodes, edges } = await store.graph(client, id)
-    const { reopened, recounted, unmet } = planRetry(nodes, parentsOf(nodes, edges), {
+    const parents = parentsOf(nodes, edges)
+    const { reopened, recounted, unmet } = planRetry(nodes, parents, {
       seeds: seedsOf(nodes, how),
       isNamed: how.named !== null,
     })
     if (reopened.length === 0) {
-      if (unmet.length > 0) throw unmetRule(nodes[unmet[0] as number]?.name ?? '')
+      const [first] = unmet
+      if (first !== undefined) throw unmetRule(nodes, first, parents[first] ?? [])
       return []
     }
     const row = (place: number): RetryRow => nodes[place] as RetryRow
@@ -127,11 +129,21 @@ const nothingToRetry = (): DulyError =>
 const beingCancelled = (): DulyError =>
   new DulyError('wrong_state', 'The workflow of this task is being cancelled; run the task again when it is CANCELLED.')
 
-const unmetRule = (name: string): DulyError =>
-  new DulyError(
-    'wrong_state',
-    `The trigger rule of ${name} can't be met by how the tasks ended that it depends on; run those again.`,
-  )
+/** What to do about it depends on what it waits for: one that was discarded, or succeeded, can not run again. */
+function unmetRule(nodes: readonly RetryRow[], place: number, parents: readonly number[]): DulyError {
+  const failed = parents
+    .flatMap((parent) => nodes[parent] ?? [])
+    .filter(({ end }) => end !== null && end !== 'succeeded')
+  const again = failed.find(({ isKept }) => isKept)
+  const gone = failed.find(({ isKept }) => !isKept)
+  const advice = again
+    ? `; run those again, such as ${again.name}`
+    : gone
+      ? `; ${gone.name} was discarded, or its record is gone, so that it can not run again`
+      : ''
+  const what = `The trigger rule of ${nodes[place]?.name ?? ''} can't be met by how the tasks ended that it depends on`
+  return new DulyError('wrong_state', `${what}${advice}.`)
+}
 
 const unsettled = (): DulyError =>
   new DulyError('store_unavailable', 'Ends of tasks are still being passed on in this workflow; try again.', {
