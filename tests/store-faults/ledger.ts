@@ -65,9 +65,10 @@ export class Ledger {
     this.calls.push({ ...call, ...heard(outcome, answer.code), ids: answer.ok ? answer.value.map(({ id }) => id) : [] })
   }
 
-  /** Notes a call about one task; without an answer it may have had its effect. */
+  /** Notes a call about one task. A refusal promises that it had no effect; without an answer it may have had it. */
   asked(verb: TaskCall['verb'], id: Uuid, answer: Answer<unknown>): void {
-    const outcome = answer.ok ? 'ok' : answer.code === 'wrong_state' ? 'fail' : 'unknown'
+    const isRefused = !answer.ok && ['wrong_state', 'store_unavailable'].includes(answer.code)
+    const outcome = answer.ok ? 'ok' : isRefused ? 'fail' : 'unknown'
     this.calls.push({ verb, id, ...heard(outcome, answer.code), observed: null, completedAt: null })
   }
 
