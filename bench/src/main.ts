@@ -16,6 +16,7 @@ import { summarise, table } from './report.js'
 import { benchRetention } from './retention.js'
 import { benchSize, sizeTable } from './size.js'
 import { startStack } from './stack.js'
+import { benchSweep } from './sweep.js'
 import { benchTimers } from './timers.js'
 
 /** What `scripts/bench.mjs` knows about where this runs. */
@@ -40,6 +41,7 @@ export async function bench(args: readonly string[], place: Place): Promise<void
   if (options.cronBurst !== null) return benchCronBurst(options, options.cronBurst)
   if (options.fan !== null) return benchFan(options, options.fan)
   if (options.chain !== null) return benchChain(options, options.chain)
+  if (options.sweep !== null) return benchSweep(options, options.sweep)
   if (options.retention !== null) return benchRetention(options, options.retention)
   if (options.size !== null) {
     const { postgres, open, calls } = await benchSize(options, options.size)

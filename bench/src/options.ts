@@ -40,6 +40,8 @@ export interface Options {
   readonly fan: number | null
   /** Tasks in a row of the workflows that are timed in place of the lines; null: the lines. */
   readonly chain: number | null
+  /** Tasks of each of the workflows that fail in the same moment, in place of the lines. */
+  readonly sweep: number | null
   /** Finished tasks of the database on which lists and figures are measured in place of the lines; null: the lines. */
   readonly size: number | null
   /** Measured calls of each list and each window of figures. */
@@ -68,6 +70,7 @@ export const usage = `Usage: npm run bench -- [options]
   --cron-burst <n>          in place of the lines: n definitions of recurring tasks due in one second
   --fan <n>                 in place of the lines: a workflow of n tasks between its first and its last one (at most 9,998)
   --chain <n>               in place of the lines: workflows of n tasks in a row, and how soon each task starts behind the one before it
+  --sweep <n>               in place of the lines: 8 fail_fast workflows of n tasks that fail in one moment, and single tasks beside it
   --size <n>                in place of the lines: lists and figures over n finished tasks (at least 1,000)
   --calls <n>               of each list and each window then, default 200
   --small                   only shows that it runs: a few hundred tasks, one run, no result kept
@@ -106,6 +109,7 @@ export function parseOptions(args: readonly string[], defaultOut: string): Optio
       'cron-burst': text,
       fan: text,
       chain: text,
+      sweep: text,
       size: text,
       calls: text,
       small: flag,
@@ -138,6 +142,7 @@ export function parseOptions(args: readonly string[], defaultOut: string): Optio
     cronBurst: values['cron-burst'] === undefined ? null : number('cron-burst', 0),
     fan: values.fan === undefined ? null : number('fan', 0),
     chain: values.chain === undefined ? null : number('chain', 0),
+    sweep: values.sweep === undefined ? null : number('sweep', 0),
     retention: values.retention === undefined ? null : number('retention', 0),
     size: values.size === undefined ? null : sizeOf(number('size', 0)),
     calls: number('calls', small ? 10 : 200),
