@@ -213,6 +213,10 @@ where n.triggered_at is not null and n.parents > 0 and w.run = 1 and not case n.
   when 'one_succeeded' then n.succeeded > 0
   else n.failed > 0 end;
 
+-- invariant: nothing of a workflow is left to be cancelled
+-- at rest
+select w.id as subject, concat('for ', w.sweep_reason) as detail from workflows w where w.sweep_reason is not null;
+
 -- invariant: no node waits for parents that have all ended
 -- at rest
 select n.id as subject, concat(n.trigger_rule, ', ', n.parents, ' parents') as detail

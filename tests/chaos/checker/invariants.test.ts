@@ -229,6 +229,9 @@ const damages: Readonly<Record<string, readonly string[]>> = {
     'update workflow_nodes set triggered_at = now() where id = sample(29)',
     `update workflow_nodes set trigger_rule = 'all_succeeded', triggered_at = now() where id = sample(27)`,
   ],
+  'nothing of a workflow is left to be cancelled': [
+    `update workflows set sweep_reason = 'workflow_failed' where id = sample(20)`,
+  ],
   'no node waits for parents that have all ended': ['update workflow_nodes set failed = 1 where id = sample(29)'],
   'a node is judged once a run': [
     `insert into task_events (task_id, at, transition, to_status, actor)

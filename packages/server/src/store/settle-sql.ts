@@ -74,10 +74,13 @@ select n.id, n.workflow_id as "workflowId", n.ended as kind
 from taken t cross join lateral (select n.* from workflow_nodes n where n.id = t.node limit 1) n`,
 }
 
-/** Workflows of which ends are to be passed on. */
+/** Workflows of which ends are to be passed on, or in which more is to be cancelled; one may come twice. */
 export const unsettled: Statement = {
   name: 'unsettled_workflows',
-  text: `select distinct s.workflow_id as id from (select s.workflow_id from unsettled_ends s order by s.workflow_id limit $1) s`,
+  text: `
+select distinct s.workflow_id as id from (select s.workflow_id from unsettled_ends s order by s.workflow_id limit $1) s
+union all
+select w.id from (select w.id from workflows w where w.sweep_reason is not null order by w.id limit $1) w`,
 }
 
 /**
@@ -171,17 +174,22 @@ select id, workflow_id as "workflowId", tenant, queue, task_type as "taskType", 
 from gone`,
 }
 
-/** Holds the open tasks of these workflows where they stand, so that what is cancelled next misses none. */
+/**
+ * Holds the next $2 open tasks of a workflow where they stand, so that what is cancelled next misses none: those that could start before
+ * those that wait for others. Attempts that were marked before are left out.
+ */
 export const lockOpen: Statement = {
   name: 'lock_open_nodes',
   text: `
-with node as materialized (
-  select n.id from unnest($1::uuid[]) as i (id) cross join lateral (
-    select n.id from workflow_nodes n where ${byKey('n.workflow_id', 'i.id')} and n.ended is null offset 0) n
-  order by n.id
-)
-select o.id, o.workflow_id as "workflowId", o.status, o.cancel_requested_at is not null as "isMarked"
-from node n cross join lateral (select o.* from open_tasks o where o.id = n.id for update) o`,
+with next as materialized (
+  select n.id from workflow_nodes n cross join lateral (
+    select o.status from open_tasks o
+    where o.id = n.id and (o.status is distinct from 'RUNNING' or o.cancel_requested_at is null) limit 1) o
+  where ${byKey('n.workflow_id', '$1::uuid')} and n.ended is null
+  order by o.status = 'BLOCKED', n.id limit $2::integer
+),
+node as materialized (select x.id from next x order by x.id)
+select n.id, o.status from node n left join lateral (select o.status from open_tasks o where o.id = n.id for update) o on true`,
 }
 
 const takingRules = triggerRules

@@ -18,7 +18,7 @@ import type {
   VerdictFacts,
   WaitingEnd,
 } from './workflow-rows.js'
-import { lockOf, lockOne, tally } from './workflow-sql.js'
+import { keepSweep, lockOf, lockOne, tally } from './workflow-sql.js'
 
 /** A child as the store tells of it: null where no slot may be asked for it. */
 type ToldRow = Omit<ToldNode, 'lane'> & { readonly [K in keyof NodeLane]: NodeLane[K] | null }
@@ -75,7 +75,8 @@ export class SettleStore {
   }
 
   async unsettled(limit: number): Promise<Uuid[]> {
-    return (await this.#database.hot<{ id: Uuid }>(sql.unsettled, [limit])).map(({ id }) => id)
+    const rows = await this.#database.hot<{ id: Uuid }>(sql.unsettled, [limit])
+    return [...new Set(rows.map(({ id }) => id))]
   }
 
   /** `slot` names the counters that this writer alone adds to. */
@@ -106,8 +107,18 @@ export class SettleStore {
     ])
   }
 
-  lockOpen(client: Connection, workflows: readonly Uuid[]): Promise<OpenNode[]> {
-    return rowsOf<OpenNode>(client, sql.lockOpen, [uuidArray(workflows)])
+  /** The next open nodes of a workflow, at most `limit`, but for those that were marked before. */
+  lockOpen(client: Connection, workflow: Uuid, limit: number): Promise<OpenNode[]> {
+    return rowsOf<OpenNode>(client, sql.lockOpen, [workflow, limit])
+  }
+
+  /** Keeps for the next transaction that a workflow is being cancelled; null: that it no longer is. */
+  async keepSweep(
+    client: Connection,
+    workflow: Uuid,
+    sweep: { readonly reason: string; readonly actor: string } | null,
+  ): Promise<void> {
+    await rowsOf(client, keepSweep, [workflow, sweep?.reason ?? null, sweep?.actor ?? null])
   }
 
   /** Answers the sessions whose workers are to be told. */

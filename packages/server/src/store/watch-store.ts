@@ -56,7 +56,7 @@ select old.was_out as "wasOut", date_part('epoch', now() - old.marked_at) * 1000
     or exists (select 1 from open_tasks o where o.deadline_at is not null and o.wake_at <= now()
       and (select judge_after <= now() from store_marks)) as "isAwaited",
   exists (select 1 from bulk_operations b where b.runnable_at <= now()) as "isBulkAwaited",
-  exists (select 1 from unsettled_ends) as "isUnsettled",
+  exists (select 1 from unsettled_ends) or exists (select 1 from workflows w where w.sweep_reason is not null) as "isUnsettled",
   (select count(*)::integer from nodes n where n.id <> $1 and n.seen_at > now() - interval '10 seconds') as others,
   array(select n.id from nodes n
     where 'scheduler' = any (n.roles)

@@ -63,6 +63,9 @@ export interface LockedWorkflow {
   readonly run: number
   readonly createdAtMs: number
   readonly cancelRequested: boolean
+  /** Everything that is open is being cancelled, for that reason and by that actor; null: it is not. */
+  readonly sweepReason: SweepReason | null
+  readonly sweepActor: string | null
 }
 
 /** The end of a node, to be passed on to its children. `isNoted`: it stands at the node already. */
@@ -120,9 +123,8 @@ export interface EndedNode extends EndedTask {
 /** An open node under its lock. */
 export interface OpenNode {
   readonly id: Uuid
-  readonly workflowId: Uuid
-  readonly status: TaskStatus
-  readonly isMarked: boolean
+  /** Null: it is not there at the moment, since an edit replaces it. */
+  readonly status: TaskStatus | null
 }
 
 /** What is known of a workflow's ends only by looking at its nodes. */

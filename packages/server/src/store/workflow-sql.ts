@@ -133,7 +133,8 @@ left join lateral (select o.status from open_tasks o where o.id = n.id limit 1) 
 /** The columns of a locked workflow. */
 const lockedColumns = `
   w.id, w.tenant, w.name, w.status, w.failure_policy as "failurePolicy", w.nodes, w.edges, w.open, w.failed, w.run,
-  ${ms('w.created_at', 'createdAtMs')}, w.cancel_requested_at is not null as "cancelRequested"`
+  ${ms('w.created_at', 'createdAtMs')}, w.cancel_requested_at is not null as "cancelRequested", w.sweep_reason as "sweepReason",
+  w.sweep_actor as "sweepActor"`
 
 /**
  * THE lock: whoever ends or re-opens a task of a workflow holds the row of the workflow first (ADR 19). In the order of their ids. A
@@ -153,6 +154,12 @@ order by w.id for update`,
 export const lockOne: Statement = {
   name: 'lock_workflow',
   text: `select ${lockedColumns} from workflows w where w.id = $1 and ${ofTenant('w.tenant', '$2')} for update`,
+}
+
+/** Why what is open in it is being cancelled, and by whom, for the transactions that go on with it; null: nothing is left to be. */
+export const keepSweep: Statement = {
+  name: 'keep_sweep',
+  text: `update workflows w set sweep_reason = $2, sweep_actor = $3 where w.id = $1`,
 }
 
 /** What ended, by count; a status closes the workflow. The counters are exact under the lock. */

@@ -57,6 +57,10 @@ export class NodeEnds {
   readonly #options: NodeEndsOptions
   readonly #turns: Batcher<Work, unknown>
   #goingOn: Promise<void> = Promise.resolve()
+  /** Workflows that this node is about to go on with … */
+  readonly #waiting = new Set<Uuid>()
+  /** … or goes on with, and the ends of their turns. */
+  readonly #left = new Map<Uuid, Promise<void>>()
 
   constructor(options: NodeEndsOptions) {
     this.#options = options
@@ -101,7 +105,7 @@ export class NodeEnds {
     return this.#end(ends, { actor, tenant: null, isAsked: true })
   }
 
-  /** Passes on what earlier transactions left. Answers whether there may be more. */
+  /** Goes on with what earlier transactions left. Answers whether there may be more. */
   async settle(): Promise<boolean> {
     const workflows = await this.#options.store.unsettled(workflowsAtOnce)
     for (const id of workflows) await this.#goOn(id)
@@ -115,6 +119,11 @@ export class NodeEnds {
       await seen
       await this.#turns.drained()
     }
+  }
+
+  /** Resolves when this node has gone on with the workflow until nothing was left, or could not. */
+  async goneOn(workflow: Uuid): Promise<void> {
+    for (let turn = this.#left.get(workflow); turn; turn = this.#left.get(workflow)) await turn
   }
 
   /** Runs a transaction that holds the workflows of these tasks, for somebody who asked for it. */
@@ -198,14 +207,23 @@ export class NodeEnds {
 
   /** At once, behind what is under way; if it fails, the duty finds it. */
   #later(workflow: Uuid): void {
-    this.#goingOn = this.#goingOn.then(() => this.#goOn(workflow)).catch(() => {})
+    if (this.#waiting.has(workflow)) return
+    this.#waiting.add(workflow)
+    const turn = this.#goingOn.then(() => this.#goOn(workflow)).catch(() => {})
+    this.#goingOn = turn
+    this.#left.set(workflow, turn)
+    void turn.then(() => {
+      if (this.#left.get(workflow) === turn) this.#left.delete(workflow)
+    })
   }
 
   async #goOn(workflow: Uuid): Promise<void> {
     const { store } = this.#options
+    this.#waiting.delete(workflow)
     const taken = await this.#turn({
       lock: (client) => this.#lockOne(client, workflow, null),
-      work: async ({ client, settlement }) => {
+      work: async ({ client, locked, settlement }) => {
+        if (locked.length === 0 || !(await settlement.sweepOn())) return 0
         const ends = await store.takeUnsettled(client, workflow, unsettledLimit)
         settlement.goOn(ends)
         return ends.length

@@ -69,9 +69,10 @@ export class Reopening {
   }
 
   /** The nodes that were opened. */
-  async #reopen({ client, settlement, slot }: WorkflowTurn, { id }: LockedWorkflow, how: Reopen): Promise<Uuid[]> {
+  async #reopen({ client, settlement, slot }: WorkflowTurn, workflow: LockedWorkflow, how: Reopen): Promise<Uuid[]> {
+    const { id, sweepReason } = workflow
     const store = this.#store
-    if (await store.isUnsettled(client, id)) throw unsettled()
+    if (sweepReason !== null || (await store.isUnsettled(client, id))) throw unsettled()
     const { nodes, edges } = await store.graph(client, id)
     const parents = parentsOf(nodes, edges)
     const { reopened, recounted, unmet } = planRetry(nodes, parents, {

@@ -1,4 +1,4 @@
-import { judgeNode, type SweepReason, type Uuid } from '@duly/domain'
+import { judgeNode, type Uuid } from '@duly/domain'
 import type { HandOffs, Slots } from '../dispatch/hand-offs.js'
 import type { Connection } from '../store/database.js'
 import type { SettleStore } from '../store/settle-store.js'
@@ -12,6 +12,7 @@ import type {
   UnblockedNode,
   WaitingEnd,
 } from '../store/workflow-rows.js'
+import { type Sweep, Sweeps } from './sweeps.js'
 import { verdictsOf } from './verdicts.js'
 
 /** What a transaction did to workflows beside the ends that it began with; told to whoever it concerns after the commit. */
@@ -23,14 +24,8 @@ export interface Settled {
   /** Sessions whose running attempts were marked. */
   readonly stopping: readonly Uuid[]
   readonly closed: readonly ClosedWorkflow[]
-  /** Workflows of which ends are left for the next transaction. */
+  /** Workflows of which ends, or nodes that are to be cancelled, are left for the next transaction. */
   readonly unsettled: readonly Uuid[]
-}
-
-/** Why everything that is open is cancelled, and by whom. */
-export interface Sweep {
-  readonly actor: string
-  readonly reason: SweepReason
 }
 
 export interface SettlementOptions {
@@ -73,6 +68,7 @@ export class Settlement {
   #mayHandOff = true
   readonly #workflows: Map<Uuid, LockedWorkflow>
   readonly #cancelling = new Set<Uuid>()
+  readonly #sweeps: Sweeps
   readonly #gone = new Set<Uuid>()
   readonly #tallies = new Map<Uuid, { ended: number; failed: number; hasSucceeded: boolean }>()
   readonly #told = { unblocked: [] as UnblockedNode[], ended: [] as EndedNode[], stopping: new Set<Uuid>() }
@@ -84,6 +80,7 @@ export class Settlement {
     this.#slot = options.slot
     this.#handOffs = options.handOffs
     this.#workers = options.workers
+    this.#sweeps = new Sweeps(client, options)
     this.#workflows = new Map(options.locked.map((workflow) => [workflow.id, workflow]))
     for (const { id, cancelRequested } of options.locked) if (cancelRequested) this.#cancelling.add(id)
   }
@@ -127,7 +124,8 @@ export class Settlement {
     const run: ToldNode[] = []
     const ends: WaitingEnd[] = []
     for (const node of told) {
-      if (this.#gone.has(node.id)) continue
+      // what is being swept neither starts nor ends in another way
+      if (this.#gone.has(node.id) || this.#sweeps.isUnderWay(node.workflowId)) continue
       const verdict = judgeNode(node.triggerRule, node)
       if (verdict === 'run') run.push(node)
       else if (verdict === 'skip') ends.push({ id: node.id, how: 'skip', reason: 'skipped' })
@@ -159,24 +157,29 @@ export class Settlement {
   }
 
   /** Cancels everything that is open: what waits at once; what runs is marked, and its end waited for. */
-  async sweep(workflows: readonly Uuid[], { actor, reason }: Sweep): Promise<void> {
-    if (reason === 'workflow_cancelled') for (const id of workflows) this.#cancelling.add(id)
-    const open = await this.#lockOpen(workflows)
-    const waiting = open.filter(({ status }) => status !== 'RUNNING')
-    const ends = waiting.map(({ id }): WaitingEnd => ({ id, how: 'cancel', reason }))
-    const ended = await this.#store.endWaiting(this.#client, ends, { actor, slot: this.#slot })
+  async sweep(workflows: readonly Uuid[], sweep: Sweep): Promise<void> {
+    for (const id of workflows) {
+      if (sweep.reason === 'workflow_cancelled') this.#cancelling.add(id)
+      this.#sweeps.begin(id, sweep)
+    }
+    await this.sweepOn()
+  }
+
+  /** Goes on with sweeps that were begun here or before. Answers whether nothing is left of them. */
+  async sweepOn(): Promise<boolean> {
+    const { ended, stopping } = await this.#sweeps.goOn()
     this.#told.ended.push(...ended)
     this.#ended(ended.map(endingOf))
-    const running = open.filter(({ status, isMarked }) => status === 'RUNNING' && !isMarked).map(({ id }) => id)
-    if (running.length === 0) return
-    for (const session of await this.#store.mark(this.#client, running, { actor, reason })) {
-      this.#told.stopping.add(session)
-    }
+    for (const session of stopping) this.#told.stopping.add(session)
+    return !this.#sweeps.isAnyLeft
   }
 
   /** Down the graph, as far as one transaction goes; then the tally. */
   async finish(): Promise<Settled> {
     let told = 0
+    // nobody waits for these before the sweep is through: that many workflows are swept together costs no more than their nodes
+    const later = this.#queue.filter(({ workflowId }) => this.#sweeps.isLeft(workflowId))
+    if (later.length > 0) this.#queue = this.#queue.filter(({ workflowId }) => !this.#sweeps.isLeft(workflowId))
     for (let round = 0; this.#queue.length > 0 && round < maxRounds && told < maxTold; round++) {
       const ends = this.#take()
       const withLanes = this.#mayHandOff && ends.length <= fewEnds && this.#workers.isAnyoneWaiting()
@@ -184,11 +187,14 @@ export class Settlement {
       told += children.length
       await this.judge(children)
     }
-    const left = this.#queue
+    const left = [...this.#queue, ...later]
     if (left.length > 0) await this.#store.putOff(this.#client, left)
+    const sweeping = await this.#sweeps.keep(
+      (id) => this.#workflows.get(id)?.open === (this.#tallies.get(id)?.ended ?? 0),
+    )
     const closed = await this.#tally()
     const { unblocked, ended, stopping } = this.#told
-    const unsettled = [...new Set(left.map(({ workflowId }) => workflowId))]
+    const unsettled = [...new Set([...left.map(({ workflowId }) => workflowId), ...sweeping])]
     return { unblocked, ended, stopping: [...stopping], closed, unsettled }
   }
 
@@ -224,19 +230,6 @@ export class Settlement {
     const taken = this.#queue.slice(0, count)
     this.#queue = this.#queue.slice(count)
     return taken
-  }
-
-  /** All open rows of the workflows: as many as they count. */
-  async #lockOpen(workflows: readonly Uuid[]) {
-    const expected = workflows.reduce(
-      (sum, id) => sum + (this.#workflows.get(id)?.open ?? 0) - (this.#tallies.get(id)?.ended ?? 0),
-      0,
-    )
-    for (let attempt = 1; ; attempt++) {
-      const open = await this.#store.lockOpen(this.#client, workflows)
-      if (open.length === expected) return open
-      if (attempt === maxTries) throw new Error(`${open.length} open nodes where ${expected} are counted`)
-    }
   }
 
   /** Writes until all rows have landed: one that is missing was replaced by an edit. */

@@ -90,6 +90,8 @@ export class Workflows implements WorkflowService {
       return true
     })
     if (!isThere) throw notFound()
+    // a large one is cancelled in parts
+    await ends.goneOn(id)
     return readBack(() => this.#summary(id, tenant))
   }
 

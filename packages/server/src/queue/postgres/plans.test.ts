@@ -138,8 +138,8 @@ function wholeReads(plan: string): string[] {
   return lines.filter((line, index) => {
     const scan = /(Seq|Index|Index Only|Bitmap Heap) Scan.* on (\w+)/.exec(line)
     if (!scan || /^(store_marks|queues|nodes|partitions|unsettled_ends)$/.test(scan[2] ?? '')) return false
-    // as many as workers live now
-    if (line.includes('worker_sessions_live')) return false
+    // as many as workers live now, and workflows that are being cancelled
+    if (/worker_sessions_live|workflows_sweeping/.test(line)) return false
     if (lines[index - 1]?.trim().endsWith('Limit')) return false
     return !(scan[1]?.startsWith('Index') && lines[index + 1]?.includes('Index Cond'))
   })
