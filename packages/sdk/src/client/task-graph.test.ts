@@ -114,6 +114,11 @@ describe('a graph', () => {
         () => workflow.task('w', welcome as never, payload),
         'it reads the result of create-account, which is not in after',
       ],
+      [() => workflow.task(plain(account), plain(Object('a')), null as never), 'the name comes first: task('],
+      [() => workflow.task('a', undefined as never, null as never), 'a definition or a task type, and is undefined'],
+      [() => workflow.task('a', 't', { after: [created] }), 'after is an option, and stands in the payload'],
+      [() => workflow.task('a', 't', { after: created }), 'after is an option, and stands in the payload'],
+      [() => duly.workflow(plain({ name: 'w' })), 'workflow: the name comes first, as text; it is a Object'],
       [() => duly.workflow('w', plain({ failure_policy: 'x' })), 'did you mean failurePolicy?'],
     ]
     for (const [call, told] of wrong) expect(call).toThrow(told)

@@ -3,7 +3,9 @@ import { checkOptions, namesOf, type OptionNames } from '../known-options.js'
 import type { StandardSchema } from '../standard-schema.js'
 import {
   type AnyTask,
+  checkTask,
   checkTaskOptions,
+  describe,
   encodeSubmission,
   type SubmitArguments,
   type SubmitOptions,
@@ -123,8 +125,16 @@ export class TaskGraph<Ref extends NodeRef = WorkflowNode> {
   }
 
   #add(name: string, task: AnyTask | string, { payload, options }: Pick<Draft, 'payload' | 'options'>): WorkflowNode {
+    if (typeof name !== 'string') {
+      throw new TypeError(
+        `${this.#call}: the name comes first: task('name', task, payload, options); it is ${describe(name)}`,
+      )
+    }
     const place = `${this.#call}, task ${JSON.stringify(name)}`
+    checkTask(place, task)
     checkOptions(place, options, nodeNames)
+    if (holdsNodes(payload))
+      throw new TypeError(`${place}: after is an option, and stands in the payload; options come behind it`)
     checkTaskOptions(place, options)
     if (this.#drafts.has(name)) throw new TypeError(`${place}: there is a task of this name already`)
     const definition = typeof task === 'string' ? { type: task, result: undefined } : task
@@ -170,6 +180,12 @@ export class TaskGraph<Ref extends NodeRef = WorkflowNode> {
       throw new TypeError(`${place}: ${JSON.stringify(nameOf(ref))} in after is no task that this graph has`)
     }
   }
+}
+
+/** Options in the place of the payload: no payload has tasks of a graph in it. */
+function holdsNodes(payload: unknown): boolean {
+  const { after } = (payload ?? {}) as { readonly after?: unknown }
+  return [after].flat().some((ref) => ref instanceof WorkflowNode)
 }
 
 function checkDependencies(place: string, { dependencies }: AnyTask, after: readonly NodeRef[]): void {

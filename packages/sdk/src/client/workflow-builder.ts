@@ -2,7 +2,7 @@ import { checkOptions, namesOf } from '../known-options.js'
 import { instant } from './cron-options.js'
 import type { RawJson } from './raw-json.js'
 import type { Metadata } from './records.js'
-import { encodeSubmission, metadataOf } from './submission.js'
+import { describe, encodeSubmission, metadataOf } from './submission.js'
 import { TaskGraph, type WorkflowNode } from './task-graph.js'
 import type { WorkflowHandle } from './workflow-handle.js'
 import type { FailurePolicy } from './workflow-records.js'
@@ -53,6 +53,9 @@ export class WorkflowBuilder extends TaskGraph<WorkflowNode> {
 
   constructor(target: WorkflowTarget, name: string, options: WorkflowOptions = {}) {
     super(`workflow ${JSON.stringify(name)}`, { mayNameOthers: false })
+    if (typeof name !== 'string') {
+      throw new TypeError(`workflow: the name comes first, as text; it is ${describe(name)}`)
+    }
     checkOptions('workflow', options, workflowNames)
     this.name = name
     this.#target = target
