@@ -34,7 +34,9 @@ export async function exchange<B>(url: string, { method, path, content }: Reques
         ? {}
         : { body: JSON.stringify(content), headers: { 'content-type': 'application/json' } }),
     })
-    const body: Partial<B> & { readonly code?: string } = JSON.parse((await response.text()) || '{}')
+    const body: Partial<B> & { readonly code?: string } = JSON.parse(
+      response.status === 204 ? '{}' : await response.text(),
+    )
     const retryAfter = response.headers.get('retry-after')
     const outcome = response.ok ? 'ok' : UNKNOWN_CODES.has(body.code) ? 'unknown' : 'fail'
     const told = { status: response.status, code: body.code ?? null, body, retryAfter }
