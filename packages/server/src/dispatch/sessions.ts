@@ -24,10 +24,11 @@ export interface SessionsOptions {
   readonly onGap: (state: SessionState, lastGrant: number) => void
   /** Called with tasks whose handlers logged lines that are stored now. */
   readonly onLines: (tasks: readonly Uuid[]) => void
+  /** Sessions kept in memory at most; beyond, the ones without an open poll are forgotten and loaded again when needed. */
+  readonly maxStates?: number
 }
 
-/** Sessions kept in memory at most; beyond, the ones without an open poll are forgotten and loaded again when needed. */
-const maxStates = 20_000
+const manyStates = 20_000
 const maxConfirmed = 200
 /** Sessions whose leases one statement reads, where nobody waits for the answer. */
 const heldLimit = 500
@@ -38,7 +39,8 @@ const maxGrant = 2 ** 31 - 1
 export class Sessions {
   readonly #options: SessionsOptions
   readonly #states = new Map<Uuid, SessionState>()
-  readonly #profiles = new Profiles(maxStates)
+  readonly #profiles: Profiles
+  readonly #maxStates: number
   readonly #loading = new Map<Uuid, Promise<SessionState>>()
   readonly #serving = new Map<SessionState, Promise<number>>()
   readonly #acknowledgements: Acknowledgements
@@ -46,8 +48,10 @@ export class Sessions {
   readonly #beats: Beats
 
   constructor(options: SessionsOptions) {
-    const { store } = options
+    const { store, maxStates = manyStates } = options
     this.#options = options
+    this.#maxStates = maxStates
+    this.#profiles = new Profiles(maxStates)
     this.#acknowledgements = new Acknowledgements(store)
     this.#beats = new Beats({
       ...{ store, acknowledgements: this.#acknowledgements, limit: maxStates },
@@ -269,15 +273,20 @@ export class Sessions {
   }
 
   #remember(state: SessionState): void {
-    if (this.#states.size >= maxStates) {
-      for (const old of this.#states.values()) {
-        if (!old.isPolling && old.promised === 0) {
-          this.#states.delete(old.row.id)
-          break
-        }
-      }
-    }
+    if (this.#states.size >= this.#maxStates) this.#makeRoom()
     this.#states.set(state.row.id, state)
+  }
+
+  /** What one that goes was handed and did not fetch is given out again by whoever knows the session next. */
+  #makeRoom(): void {
+    for (const old of this.#states.values()) {
+      if (old.isPolling || old.promised > 0) continue
+      this.#states.delete(old.row.id)
+      // between two polls it could be promised something still, beside what it gets under its next state
+      old.doubt()
+      this.#options.onLost(old)
+      return
+    }
   }
 }
 

@@ -1,16 +1,17 @@
 import { randomFillSync } from 'node:crypto'
 import { IdMinter, systemClock } from '@duly/domain'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { makeStores, type Stores } from '../node/stores.js'
 import type { Take } from '../queue/port.js'
 import { addTasks, makeStoreBench, type StoreBench } from '../queue/testing/store-bench.js'
 import type { SessionState } from './session-state.js'
-import { Sessions } from './sessions.js'
+import { Sessions, type SessionsOptions } from './sessions.js'
 import { enough } from './testing/http-node.js'
 
 let bench: StoreBench
 let here: Stores
 let elsewhere: Stores
+let options: SessionsOptions
 let sessions: Sessions
 beforeAll(async () => {
   bench = await makeStoreBench()
@@ -18,10 +19,11 @@ beforeAll(async () => {
   elsewhere = makeStores(bench.database, { nodeNumber: 1, graceMs: 5_000 })
   await bench.sql('update store_marks set marked_at = now()')
   const minter = new IdMinter({ nowMs: Date.now, random: (bytes) => void randomFillSync(bytes), partitions: 1 })
-  sessions = new Sessions({
+  options = {
     ...{ store: here.sessions, progress: here.progress, minter, clock: systemClock },
     ...{ heartbeatMs: 60_000, leaseMs: 180_000, onLost: () => {}, onGap: () => {}, onLines: () => {} },
-  })
+  }
+  sessions = new Sessions(options)
 })
 afterAll(() => bench.close())
 
@@ -68,4 +70,24 @@ describe('a node that takes a session over from another one', () => {
     expect(await sessions.serve(state)).toBe(1)
     expect(state).toMatchObject({ isServed: true, free: 0 })
   })
+})
+
+test('a session that is forgotten for want of room is promised nothing more under its old state', async () => {
+  const lost: SessionState[] = []
+  const few = new Sessions({ ...options, maxStates: 2, onLost: (state) => lost.push(state) })
+  const registration = { name: 'w', host: null, version: null, queues: ['room'], taskTypes: ['work'], slots: 1 }
+  const hire = async (): Promise<SessionState> => {
+    const { id } = await few.register({ ...registration, heartbeatMs: null }, null)
+    return few.require({ id, tenant: null })
+  }
+  const [first, second] = [await hire(), await hire()]
+  expect(first.isServed).toBe(true)
+  // this one waits, and is not the one that goes
+  first.open({ slots: 1, hurry: false, answer: () => {} })
+  await hire()
+  expect(lost).toEqual([second])
+  expect(second.isServed).toBe(false)
+  const next = await few.require({ id: second.row.id, tenant: null })
+  expect(next).not.toBe(second)
+  expect(next.isServed).toBe(false)
 })
