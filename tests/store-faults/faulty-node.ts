@@ -9,6 +9,7 @@ import { NodeStore } from '../../packages/server/src/store/node-store.js'
 import { StoreClock } from '../../packages/server/src/store/store-clock.js'
 import { type Faults, faultyClient } from '../../packages/server/src/testing/faulty-client.js'
 import { createDatabase } from '../support/database.js'
+import { persistently } from '../support/persistently.js'
 
 const none: Faults = () => null
 const nodeId = '0198c0de-0000-7000-8000-000000000000'
@@ -49,8 +50,9 @@ export class FaultyNode {
   static async open(): Promise<FaultyNode> {
     const { url, drop } = await createDatabase()
     const node = new FaultyNode(url, drop)
-    await node.parts.membership.storeClock.sync()
-    await node.parts.membership.nodes.join(nodeId, ['api', 'scheduler'], 'test')
+    const { storeClock, nodes } = node.parts.membership
+    await persistently(() => storeClock.sync())
+    await persistently(() => nodes.join(nodeId, ['api', 'scheduler'], 'test'))
     return node
   }
 

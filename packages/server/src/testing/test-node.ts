@@ -4,6 +4,7 @@ import pg from 'pg'
 import { type Logger, pino } from 'pino'
 import { cleanUpLater } from '../../../../tests/support/clean-up.js'
 import { createDatabase } from '../../../../tests/support/database.js'
+import { persistently } from '../../../../tests/support/persistently.js'
 import { randomToken } from '../base/random.js'
 import { Attempts } from '../dispatch/attempts.js'
 import { Dispatcher } from '../dispatch/dispatcher.js'
@@ -262,7 +263,7 @@ export function keyed(key: string, request = 'a', over: Partial<NewTask> = {}): 
 /** A node on the database of that url. Close it when done. */
 export async function openTestNode(url: string, options: TestNodeOptions = {}): Promise<TestNode> {
   const node = new TestNode(url, options)
-  await node.storeClock.sync()
+  await persistently(() => node.storeClock.sync())
   // no duty of a test node elects leaders: whoever says epoch 1 leads
   await node.query(
     'insert into partitions (partition, epoch) select generate_series(0, $1::integer - 1), 1 on conflict do nothing',
