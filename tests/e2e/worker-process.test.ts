@@ -57,6 +57,6 @@ describe('a second signal', () => {
     const beganMs = performance.now()
     // 128 and the number of the signal, as shells count
     expect(await worker.kill('SIGTERM')).toEqual({ code: 143, signal: null })
-    expect(performance.now() - beganMs).toBeLessThan(5_000)
+    expect(performance.now() - beganMs).toBeLessThan(20_000)
   })
 })

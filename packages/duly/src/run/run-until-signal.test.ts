@@ -99,7 +99,7 @@ describe('a tree of parts', () => {
       }),
     })
     expect(await run).toBe(true)
-    expect(performance.now() - toldAt).toBeLessThan(1_000)
+    expect(performance.now() - toldAt).toBeLessThan(10_000)
     expect(seen).not.toContain('ready')
     expect(seen.at(-1)).toBe('stopped database')
     expect(lines).toHaveLength(1)

@@ -108,7 +108,7 @@ describe('a greedy worker', () => {
     const small = await Promise.all(Array.from({ length: 4 }, () => node.api.worker({ queues: ['greed'], slots: 5 })))
     const greedy = await node.api.worker({ queues: ['greed'], slots: 500 })
     const polls = [greedy.poll(500, { wait: 10 }), ...small.map((worker) => worker.poll(5, { wait: 10 }))]
-    await enough(300)
+    await enough(600)
     await node.api.submitBatch(Array.from({ length: 100 }, () => ({ queue: 'greed' })))
     const counts = (await Promise.all(polls)).map((tasks) => tasks.length)
     for (const count of counts.slice(1)) expect(count).toBe(5)

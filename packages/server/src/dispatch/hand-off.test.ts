@@ -35,21 +35,21 @@ async function rowOf(id: string): Promise<Row | undefined> {
 
 async function waitingWorker(
   queue: string,
-  options: { taskTypes?: string[]; slots?: number } = {},
+  options: { taskTypes?: string[]; slots?: number; wait?: number } = {},
 ): Promise<{ worker: RawWorker; poll: Promise<readonly { task_id: string }[]> }> {
-  const { taskTypes = ['work'], slots = 1 } = options
+  const { taskTypes = ['work'], slots = 1, wait = 0.8 } = options
   const worker = await node.api.worker({ queues: [queue], taskTypes })
   // the node has looked at the queue when this is answered: it knows that there is no backlog
   await worker.poll(slots)
-  const poll = worker.poll(slots, { wait: 0.8 })
-  await enough(150)
+  const poll = worker.poll(slots, { wait })
+  await enough()
   return { worker, poll }
 }
 
 describe('a submission', () => {
   it('goes to a waiting worker in its own commit, while its answer says PENDING', async () => {
     const queue = newQueue()
-    const { worker, poll } = await waitingWorker(queue)
+    const { worker, poll } = await waitingWorker(queue, { wait: 20 })
     const submitted = await node.api.submit({ queue })
     expect(submitted.status).toBe('PENDING')
     expect(await poll).toMatchObject([{ task_id: submitted.task_id, attempt: 1, grant: 1 }])
@@ -138,8 +138,8 @@ describe('a submission', () => {
   it('takes turns among waiting workers', async () => {
     const queue = newQueue()
     const workers = await Promise.all(Array.from({ length: 4 }, () => node.api.worker({ queues: [queue] })))
-    const polls = workers.map((worker) => worker.poll(4, { wait: 3 }))
-    await enough(200)
+    const polls = workers.map((worker) => worker.poll(4, { wait: 20 }))
+    await enough(600)
     await Promise.all(Array.from({ length: 4 }, () => node.api.submit({ queue })))
     expect((await Promise.all(polls)).map((tasks) => tasks.length)).toEqual([1, 1, 1, 1])
   })

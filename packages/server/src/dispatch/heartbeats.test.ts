@@ -46,7 +46,8 @@ describe('a heartbeat', () => {
     const { value, ms } = await beat
     expect(value.cancel).toEqual([{ lease: grant.lease, reason: 'cancel_requested' }])
     console.info(`cancellation told after ${(ms - 200 - cancelling.ms).toFixed(0)} ms`)
-    expect(ms - 200 - cancelling.ms).toBeLessThan(1_000)
+    // of the 20 s for which the beat may be held
+    expect(ms - 200 - cancelling.ms).toBeLessThan(10_000)
     expect(await worker.report([grant], { outcome: 'cancelled' })).toMatchObject([
       { accepted: true, status: 'CANCELLED' },
     ])
@@ -57,7 +58,7 @@ describe('a heartbeat', () => {
     await one.api.call('POST', `/tasks/${id}/cancel`)
     const first = await timed(() => worker.beat({ leases: [grant.lease], wait: 20 }))
     expect(first.value.cancel).toHaveLength(1)
-    expect(first.ms).toBeLessThan(5_000)
+    expect(first.ms).toBeLessThan(10_000)
     // no hot loop, and still in every answer, should the first have been lost
     const second = await timed(() => worker.beat({ leases: [grant.lease], wait: 0.5 }))
     expect(second.value.cancel).toHaveLength(1)
@@ -72,7 +73,7 @@ describe('a heartbeat', () => {
     await until('the end of the attempt', async () => (await one.api.get(id)).status === 'RETRYING')
     const { value, ms } = await timed(() => worker.beat({ leases: [grant.lease, '7-00000000000000ff'], wait: 20 }))
     expect(value.lost).toEqual([grant.lease, '7-00000000000000ff'])
-    expect(ms).toBeLessThan(5_000)
+    expect(ms).toBeLessThan(10_000)
     expect(await worker.report([grant])).toMatchObject([{ accepted: false, code: 'lease_lost' }])
   })
 

@@ -1,7 +1,10 @@
 import { decodeId } from '@duly/domain'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { FaultyNode } from '../../../../tests/store-faults/faulty-node.js'
+import { cleanUpLater } from '../../../../tests/support/clean-up.js'
 import { addTasks, type Sql } from '../queue/testing/store-bench.js'
-import { enough, type HttpNode, openStore, startHttpNode, timed } from './testing/http-node.js'
+import { words } from '../testing/lives.js'
+import { enough, type HttpNode, openStore, startHttpNode, timed, until } from './testing/http-node.js'
 
 let url: string
 let sql: Sql
@@ -20,59 +23,51 @@ describe('suspects', () => {
     const [held] = await first.poll(1, { wait: 5 })
     expect(decodeId('task', held?.task_id ?? '')).toBe(suspects[0]?.id)
     expect(held).toMatchObject({ suspect: true, attempt: 2 })
-    const again = first.poll(4, { wait: 8 })
+    const again = first.poll(4, { wait: 30 })
     await enough(150)
     const second = await node.api.worker({ queues: ['s1'], slots: 5 })
-    const { value, ms } = await timed(() => second.poll(5, { wait: 8 }))
+    const { value, ms } = await timed(() => second.poll(5, { wait: 20 }))
     expect(value.map((task) => decodeId('task', task.task_id))).toEqual([suspects[1]?.id])
-    expect(ms).toBeLessThan(4_000)
+    expect(ms).toBeLessThan(10_000)
     await first.leave()
     expect(await again).toEqual([])
   })
 
   it('start one after the other on one worker: the next at once when one has ended, however it ended', async () => {
-    const suspects = await addTasks(sql, { queue: 's3', count: 5, stepMs: 1, gate: '!suspect', crashes: 1 })
-    const error = { class: 'Boom', message: 'boom', retryable: true }
-    const outcomes = [
-      { outcome: 'succeeded', result: null },
-      { outcome: 'failed', error },
-      { outcome: 'snoozed', delay_seconds: 60 },
-      { outcome: 'released' },
-    ]
-    const worker = await node.api.worker({ queues: ['s3'], slots: 5 })
-    let held = await worker.poll(1, { wait: 5 })
+    // a node none of whose duties looks for anything: what comes, comes of the end
+    const quiet = await FaultyNode.open()
+    cleanUpLater(() => quiet.close())
+    const spec = { queue: 's3', count: 5, stepMs: 1, gate: '!suspect', crashes: 1 }
+    const suspects = await addTasks((text, values) => quiet.query(text, values), spec)
+    const { sessions, services } = quiet.parts
+    const registration = { name: 'w', host: null, version: null, queues: ['s3'], taskTypes: ['work'], slots: 5 }
+    const { id } = await services.workers.register({ ...registration, heartbeatMs: 60_000 }, null)
+    const worker = { id, tenant: null }
+    const state = await sessions.require(worker)
+    const poll = (received: number) =>
+      services.workers.poll(worker, { slots: 4, waitMs: 60_000, received }, new AbortController().signal)
+    let held = await poll(0)
     const started = [...held]
-    const waitsMs: number[] = []
-    for (const outcome of outcomes) {
-      const next = worker.poll(4, { wait: 8 })
-      await enough(100)
-      const { value, ms } = await timed(async () => {
-        await worker.report(held, outcome)
-        return next
-      })
-      held = value
+    for (const word of [words.succeed, words.retry, words.snooze, words.release]) {
+      const next = poll(state.grants.highestSent)
+      await until('the poll waits', () => state.isPolling)
+      const reports = held.map(({ id: task, lease }) => ({ id: task, lease, ...word }))
+      expect(await services.workers.report(worker, reports)).toMatchObject([{ accepted: true }])
+      held = await next
       started.push(...held)
-      waitsMs.push(ms)
     }
-    expect(started.map(({ task_id }) => decodeId('task', task_id))).toEqual(suspects.map(({ id }) => id))
+    expect(started.map((task) => task.id)).toEqual(suspects.map((task) => task.id))
     expect(started.every(({ suspect }) => suspect)).toBe(true)
-    // the slow look would find each, but only within a second: most come sooner than that would find half of them
-    expect(waitsMs.sort((a, b) => a - b)[Math.floor(waitsMs.length / 2)]).toBeLessThan(400)
   })
 
   it('hold up no other task', async () => {
     await addTasks(sql, { queue: 's2', count: 5, gate: '!suspect', crashes: 1 })
     const worker = await node.api.worker({ queues: ['s2'], slots: 10 })
     expect(await worker.poll(1, { wait: 5 })).toMatchObject([{ suspect: true }])
-    const poll = worker.poll(9, { wait: 5 })
-    await enough(150)
-    const { value, ms } = await timed(async () => {
-      const { task_id } = await node.api.submit({ queue: 's2' })
-      expect(await poll).toMatchObject([{ task_id, suspect: false }])
-      return task_id
-    })
-    expect(value).toMatch(/^task-/)
-    expect(ms).toBeLessThan(1_500)
+    const poll = worker.poll(9, { wait: 20 })
+    await enough()
+    const { task_id } = await node.api.submit({ queue: 's2' })
+    expect(await poll).toMatchObject([{ task_id, suspect: false }])
   })
 })
 
@@ -87,7 +82,8 @@ describe('a node that stops', () => {
     await enough(1_000)
     const submitting = Array.from({ length: 20 }, () => stopping.api.submit({ queue: 'stop' }).catch(() => null))
     const { ms } = await timed(() => stopping.stop())
-    expect(ms).toBeLessThan(5_000)
+    // of the 30 s for which they may be held
+    expect(ms).toBeLessThan(15_000)
     await Promise.all(beats)
     const answers = await Promise.all(polls)
     expect(answers.map((answer) => answer.status)).toEqual(Array(8).fill(200))

@@ -114,7 +114,6 @@ describe('a retry', () => {
     const { value, ms } = await timed(() => worker.poll(1, { wait: 10 }))
     expect(value).toMatchObject([{ task_id, attempt: 2, failures: 1 }])
     expect(ms).toBeGreaterThan(300)
-    expect(ms).toBeLessThan(2_000)
   })
 })
 
@@ -135,11 +134,11 @@ describe('expiry', () => {
   it('spares what has started before', async () => {
     const queue = newQueue()
     const worker = await node.api.worker({ queues: [queue] })
-    const expires_at = new Date(Date.now() + 700).toISOString()
+    const expires_at = new Date(Date.now() + 3_000).toISOString()
     const { task_id } = await node.api.submit({ queue, expires_at })
     const tasks = await worker.poll(1, { wait: 5 })
     await worker.report(tasks, { outcome: 'released' })
-    await enough(1_200)
+    await enough(3_500)
     expect(await worker.poll(1, { wait: 5 })).toMatchObject([{ task_id, attempt: 2 }])
   })
 })

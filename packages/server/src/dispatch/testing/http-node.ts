@@ -241,8 +241,8 @@ export async function until(what: string, ask: () => Promise<boolean> | boolean,
   }
 }
 
-/** Resolves when a poll of that worker waits on the server: there is no other sign of it from outside. */
-export const enough = (ms = 100): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+/** Resolves when a poll of that worker waits on the server, also of a slow machine: there is no other sign of it from outside. */
+export const enough = (ms = 300): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** How long a call took, ms, with its answer. */
 export async function timed<T>(work: () => Promise<T>): Promise<{ readonly value: T; readonly ms: number }> {
