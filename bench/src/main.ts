@@ -9,6 +9,7 @@ import { benchCron } from './cron.js'
 import { benchCronBurst } from './cron-burst.js'
 import type { Statement } from './database.js'
 import { benchFan } from './fan.js'
+import { benchGraph } from './graph.js'
 import { type LineResult, Run } from './lines.js'
 import { type Options, parseOptions, usage } from './options.js'
 import { profileTable, selfTimes } from './profile.js'
@@ -40,6 +41,7 @@ export async function bench(args: readonly string[], place: Place): Promise<void
   if (options.burst !== null) return benchBurst(options, options.burst)
   if (options.cronBurst !== null) return benchCronBurst(options, options.cronBurst)
   if (options.fan !== null) return benchFan(options, options.fan)
+  if (options.graph !== null) return benchGraph(options, options.graph)
   if (options.chain !== null) return benchChain(options, options.chain)
   if (options.sweep !== null) return benchSweep(options, options.sweep)
   if (options.retention !== null) return benchRetention(options, options.retention)
@@ -91,7 +93,7 @@ interface Once {
 
 async function once(options: Options, nodes: number, title: string): Promise<Once> {
   const profiles = options.profile ? mkdtempSync(join(tmpdir(), 'duly-profile-')) : null
-  const stack = await startStack(options, profiles, nodes)
+  const stack = await startStack(options, profiles, { nodes })
   let statements: readonly Statement[] = []
   try {
     const run = new Run(stack, options)

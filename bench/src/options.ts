@@ -38,6 +38,8 @@ export interface Options {
   readonly cronBurst: number | null
   /** Branches of the workflow that is timed in place of the lines; null: the lines. */
   readonly fan: number | null
+  /** Tasks of the workflow that is submitted and read in place of the lines; null: the lines. */
+  readonly graph: number | null
   /** Tasks in a row of the workflows that are timed in place of the lines; null: the lines. */
   readonly chain: number | null
   /** Tasks of each of the workflows that fail in the same moment, in place of the lines. */
@@ -69,6 +71,7 @@ export const usage = `Usage: npm run bench -- [options]
   --burst <n>               in place of the lines: n tasks due in one second, and fresh ones of another queue meanwhile
   --cron-burst <n>          in place of the lines: n definitions of recurring tasks due in one second
   --fan <n>                 in place of the lines: a workflow of n tasks between its first and its last one (at most 9,998)
+  --graph <n>               in place of the lines: how long a node stands still while a workflow of n tasks is taken and read
   --chain <n>               in place of the lines: workflows of n tasks in a row, and how soon each task starts behind the one before it
   --sweep <n>               in place of the lines: 8 fail_fast workflows of n tasks that fail in one moment, and single tasks beside it
   --size <n>                in place of the lines: lists and figures over n finished tasks (at least 1,000)
@@ -108,6 +111,7 @@ export function parseOptions(args: readonly string[], defaultOut: string): Optio
       burst: text,
       'cron-burst': text,
       fan: text,
+      graph: text,
       chain: text,
       sweep: text,
       size: text,
@@ -141,6 +145,7 @@ export function parseOptions(args: readonly string[], defaultOut: string): Optio
     burst: values.burst === undefined ? null : number('burst', 0),
     cronBurst: values['cron-burst'] === undefined ? null : number('cron-burst', 0),
     fan: values.fan === undefined ? null : number('fan', 0),
+    graph: values.graph === undefined ? null : number('graph', 0),
     chain: values.chain === undefined ? null : number('chain', 0),
     sweep: values.sweep === undefined ? null : number('sweep', 0),
     retention: values.retention === undefined ? null : number('retention', 0),

@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import type { LoopStall } from './loop-probe.js'
 
 /** The command line, from the build. */
 export const program = fileURLToPath(new URL('../../packages/duly/bin/duly.js', import.meta.url))
@@ -13,6 +14,8 @@ export interface ServerOptions {
   /** Holds the server's log. */
   readonly folder: string
   readonly nodeArguments: readonly string[]
+  /** It can be asked how long its event loop stood still, which costs a timer every 2 ms. */
+  readonly watchesLoop?: boolean
   /** It asks for no keys; true if absent. */
   readonly isOpen?: boolean
   /** Further settings, as in its environment. */
@@ -34,13 +37,15 @@ export class Server {
     databaseUrl,
     folder,
     nodeArguments,
+    watchesLoop = false,
     isOpen = true,
     settings = {},
   }: ServerOptions): Promise<Server> {
     const port = await freePort()
     const log = join(folder, 'server.log')
     const file = openSync(log, 'a')
-    const child = spawn(process.execPath, [...nodeArguments, program, 'serve'], {
+    const probe = watchesLoop ? ['--import', new URL('loop-probe.js', import.meta.url).href] : []
+    const child = spawn(process.execPath, [...nodeArguments, ...probe, program, 'serve'], {
       cwd: folder,
       env: {
         ...process.env,
@@ -51,7 +56,7 @@ export class Server {
         DULY_DRAIN_DELAY_SECONDS: '0',
         ...settings,
       },
-      stdio: ['ignore', file, file],
+      stdio: ['ignore', file, file, ...(watchesLoop ? (['ipc'] as const) : [])],
     })
     const server = new Server(child, `http://127.0.0.1:${port}`)
     await server.#untilReady(log)
@@ -62,6 +67,15 @@ export class Server {
     const { pid } = this.#child
     if (pid === undefined) throw new Error('the server did not start')
     return pid
+  }
+
+  /** The longest time since this was asked last in which it answered nobody. Of a server that was started to be watched. */
+  loopStall(): Promise<LoopStall> {
+    const answer = new Promise<LoopStall>((resolve) =>
+      this.#child.once('message', (stall) => resolve(stall as LoopStall)),
+    )
+    this.#child.send('stall')
+    return answer
   }
 
   /** As an operator stops it. */

@@ -25,7 +25,11 @@ export interface Stack {
 }
 
 /** @param profiles folder for CPU profiles of server and worker; null: none are taken */
-export async function startStack(options: Options, profiles: string | null, nodes = 1): Promise<Stack> {
+export async function startStack(
+  options: Options,
+  profiles: string | null,
+  { nodes = 1, watchesLoop = false }: { readonly nodes?: number; readonly watchesLoop?: boolean } = {},
+): Promise<Stack> {
   const undo: (() => Promise<void>)[] = []
   const stop = async () => {
     for (const step of undo.splice(0).reverse()) await step()
@@ -38,7 +42,7 @@ export async function startStack(options: Options, profiles: string | null, node
     undo.push(() => postgres.stop())
     const startServer = async () => {
       const nodeArguments = profiler(profiles, 'server')
-      const server = await Server.start({ databaseUrl: postgres.url, folder, nodeArguments })
+      const server = await Server.start({ databaseUrl: postgres.url, folder, nodeArguments, watchesLoop })
       undo.push(() => server.stop())
       return server
     }

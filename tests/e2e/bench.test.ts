@@ -55,6 +55,13 @@ it('recurring tasks that are due in one second are measured', async () => {
   expect(stdout).toMatch(/500 definitions due in one second: \d+ firings\/s, each once\nlate by p50 \d/)
 })
 
+it('a large workflow is submitted and read, and tells how long the node stood still', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [script, '--graph', '1500', '--small'])
+  expect(stdout).toMatch(/a workflow of 1500 tasks and 14000 dependencies: .* the longest stall \d.* of CPU \d/)
+  expect(stdout).toMatch(/read by 8 at once: \d/)
+  expect(stdout).toMatch(/beside [1-9]\d* reads by 8: \d/)
+})
+
 it('a workflow that fans out and in is measured', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [script, '--fan', '100', '--small'])
   expect(stdout).toMatch(/a workflow of 102 tasks, answered after \d+ ms\nthe first started \d/)

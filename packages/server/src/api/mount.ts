@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { type ApiRoute, apiRoutes, type OperationId } from '@duly/contract'
 import { type Caller, DulyError, decodeId, type FieldError, type IdPrefix, idPrefixes, type Uuid } from '@duly/domain'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -38,10 +39,12 @@ export interface Input<Id extends OperationId> {
   readonly reply: FastifyReply
 }
 
-/** What a route answers: its status, the JSON text, and headers beyond the usual ones. */
+/** What a route answers: its status, JSON as text or in UTF-8, and headers beyond the usual ones. */
 export interface Answer {
   readonly status: number
-  readonly json?: string
+  readonly json?: string | Buffer
+  /** In place of JSON: what is written as its client takes it. */
+  readonly stream?: { readonly type: string; readonly body: Readable }
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -82,6 +85,7 @@ export function mount<Id extends OperationId>(
 function send(reply: FastifyReply, answer: Answer): FastifyReply {
   reply.code(answer.status)
   if (answer.headers) reply.headers(answer.headers)
+  if (answer.stream) return reply.header('content-type', answer.stream.type).send(answer.stream.body)
   if (answer.json === undefined) return reply.send()
   return reply.header('content-type', 'application/json; charset=utf-8').send(answer.json)
 }

@@ -1,6 +1,6 @@
 import { encodeId, firstUuidAt } from '@duly/domain'
 import { expect, it } from 'vitest'
-import type { WorkflowNodeRecord, WorkflowRecord } from '../model.js'
+import type { WorkflowHead, WorkflowNodeRecord } from '../model.js'
 import { writeJson } from './write-json.js'
 import { grantedNodeOf, writeWorkflow } from './write-workflow.js'
 
@@ -23,27 +23,58 @@ it('says of a node how its dependencies ended, with the results that come along 
   )
 })
 
-it('writes a large graph in turns with others, and every task of it', async () => {
-  const node: WorkflowNodeRecord = {
-    ...{ name: 'n', id: workflowId, taskType: 't', queue: 'q', status: 'PENDING', triggerRule: 'all_succeeded' },
-    ...{ dependencies: ['a', 'b'], createdAtMs: 0, startedAtMs: null, completedAtMs: null, dueAtMs: null, attempts: 0 },
-    ...{ failures: 0, reason: null, error: null, addedBy: null },
+const head: WorkflowHead = {
+  ...{ id: workflowId, name: 'w', status: 'RUNNING', tenant: 'acme', createdAtMs: 0, scheduledAtMs: null },
+  ...{ completedAtMs: null, cancelRequested: false, failurePolicy: 'fail_dependents', nodes: 10_000, open: 10_000 },
+  ...{ failed: 0, metadata: '{"n":1.0}', idempotencyKey: null, run: 1 },
+}
+
+const node: WorkflowNodeRecord = {
+  ...{ name: 'n', id: workflowId, taskType: 't', queue: 'q', status: 'PENDING', triggerRule: 'all_succeeded' },
+  ...{ dependencies: [], createdAtMs: 0, startedAtMs: null, completedAtMs: null, dueAtMs: null, attempts: 0 },
+  ...{ failures: 0, reason: null, error: null, addedBy: null },
+}
+
+const written = async (parts: readonly (readonly WorkflowNodeRecord[])[]): Promise<string> => {
+  async function* all() {
+    yield* parts
   }
-  const workflow: WorkflowRecord = {
-    ...{ id: workflowId, name: 'w', status: 'RUNNING', tenant: 'acme', createdAtMs: 0, scheduledAtMs: null },
-    ...{ completedAtMs: null, cancelRequested: false, failurePolicy: 'fail_dependents', nodes: 10_000, open: 10_000 },
-    ...{ failed: 0, metadata: null, idempotencyKey: null, run: 1, criticalPath: { nodes: [], durationMs: null } },
-    graph: Array.from({ length: 10_000 }, () => node),
+  const criticalPath = () => ({ nodes: ['n'], durationMs: 1.4 })
+  return (await writeWorkflow({ workflow: head, parts: all(), criticalPath })).toString('utf8')
+}
+
+it('writes every field of a node, and texts of others with their escapes', async () => {
+  const error = { class: 'E"', message: 'line\n\u0001 ü 漢', stack: 'not told' }
+  const times = { createdAtMs: 1, dueAtMs: 2, startedAtMs: 3, completedAtMs: 4 }
+  const told = {
+    ...node,
+    ...times,
+    dependencies: ['a', 'b'],
+    attempts: 2,
+    failures: 1,
+    reason: '"x"',
+    error,
+    addedBy: 'a',
   }
-  let turns = 0
-  let isWritten = false
-  const others = (): void => {
-    turns++
-    if (!isWritten) setImmediate(others)
-  }
-  setImmediate(others)
-  const text = await writeWorkflow(workflow)
-  isWritten = true
-  expect(turns).toBeGreaterThan(10)
-  expect(JSON.parse(text).graph).toHaveLength(10_000)
+  const text = await written([[told]])
+  const instant = (ms: number) => new Date(ms).toISOString()
+  expect(JSON.parse(text).graph).toEqual([
+    {
+      ...{ node_name: 'n', task_id: encodeId('task', workflowId), task_type: 't', queue: 'q', status: 'PENDING' },
+      ...{ trigger_rule: 'all_succeeded', dependencies: ['a', 'b'], created_at: instant(1), due_at: instant(2) },
+      ...{ started_at: instant(3), completed_at: instant(4), attempts: 2, failures: 1, reason: '"x"' },
+      ...{ error: { class: 'E"', message: 'line\n\u0001 ü 漢' }, added_by: 'a' },
+    },
+  ])
+  expect(text).toContain('"metadata":{"n":1.0}')
+  expect(text).toMatch(/"critical_path":\{"nodes":\["n"\],"duration_ms":1\}\}$/)
+})
+
+it.each([
+  ['no part', []],
+  ['empty parts', [[], [node], [], []]],
+  ['several parts', [[node, node], [], [node]]],
+])('writes a graph of %s', async (_, parts: WorkflowNodeRecord[][]) => {
+  const { graph } = JSON.parse(await written(parts))
+  expect(graph).toHaveLength(parts.flat().length)
 })

@@ -5,10 +5,10 @@ import type {
   GrantedNode,
   SubmittedWorkflow,
   WorkflowNodeRecord,
-  WorkflowRecord,
+  WorkflowReading,
   WorkflowSummary,
 } from '../model.js'
-import { inStretches } from './stretch.js'
+import { formatInstant } from './instant.js'
 import { instant, RawJson, raw, type Writable, type WritableObject, writeJson } from './write-json.js'
 
 interface StandingNode {
@@ -63,43 +63,43 @@ function durationOf({ createdAtMs, scheduledAtMs, completedAtMs }: WorkflowSumma
   return Math.max(0, Math.round(completedAtMs - Math.max(createdAtMs, scheduledAtMs ?? createdAtMs)))
 }
 
-/** The whole record of a workflow. A large graph takes a third of a second, in which others must be answered: it is written in turns. */
-export async function writeWorkflow(workflow: WorkflowRecord): Promise<string> {
-  const { nodes, durationMs } = workflow.criticalPath
-  const graph = await inStretches(workflow.graph, (node) => {
-    const made = writeJson(nodeOf(node))
-    return { made, hashed: made.length }
-  })
-  return writeJson({
+/** The whole record of a workflow, in UTF-8, part by part: while the next one comes from the store others are answered. */
+export async function writeWorkflow(reading: WorkflowReading): Promise<Buffer> {
+  const { workflow } = reading
+  const { metadata, idempotencyKey, run } = workflow
+  const head = writeJson({
     ...workflowOf(workflow),
-    metadata: raw(workflow.metadata),
-    idempotency_key: workflow.idempotencyKey,
-    run: workflow.run,
-    graph: new RawJson(`[${graph.join(',')}]`),
-    critical_path: { nodes, duration_ms: durationMs === null ? null : Math.round(durationMs) },
+    ...{ metadata: raw(metadata), idempotency_key: idempotencyKey, run },
   })
+  const texts = [Buffer.from(`${head.slice(0, -1)},"graph":[`)]
+  let separator = ''
+  for await (const nodes of reading.parts) {
+    if (nodes.length === 0) continue
+    texts.push(Buffer.from(separator + nodes.map(nodeText).join(',')))
+    separator = ','
+  }
+  const { nodes, durationMs } = reading.criticalPath()
+  const path = writeJson({ nodes, duration_ms: durationMs === null ? null : Math.round(durationMs) })
+  texts.push(Buffer.from(`],"critical_path":${path}}`))
+  return Buffer.concat(texts)
 }
 
-function nodeOf(node: WorkflowNodeRecord): WritableObject {
-  return {
-    node_name: node.name,
-    task_id: encodeId('task', node.id),
-    task_type: node.taskType,
-    queue: node.queue,
-    status: node.status,
-    trigger_rule: node.triggerRule,
-    dependencies: node.dependencies,
-    created_at: instant(node.createdAtMs),
-    due_at: instant(node.dueAtMs),
-    started_at: instant(node.startedAtMs),
-    completed_at: instant(node.completedAtMs),
-    attempts: node.attempts,
-    failures: node.failures,
-    reason: node.reason,
-    error: node.error === null ? null : { class: node.error.class, message: node.error.message },
-    added_by: node.addedBy,
-  }
+/** What `writeJson` would write, in a third of the time: there may be 10,000 of them. Names, ids, rules and statuses need no escapes. */
+function nodeText(node: WorkflowNodeRecord): string {
+  const { dependencies, reason, error, addedBy } = node
+  const parents = dependencies.length === 0 ? '' : `"${dependencies.join('","')}"`
+  const failed = error === null ? null : JSON.stringify({ class: error.class, message: error.message })
+  return (
+    `{"node_name":"${node.name}","task_id":"${encodeId('task', node.id)}","task_type":"${node.taskType}","queue":"${node.queue}",` +
+    `"status":"${node.status}","trigger_rule":"${node.triggerRule}","dependencies":[${parents}],` +
+    `"created_at":${instantText(node.createdAtMs)},"due_at":${instantText(node.dueAtMs)},` +
+    `"started_at":${instantText(node.startedAtMs)},"completed_at":${instantText(node.completedAtMs)},` +
+    `"attempts":${node.attempts},"failures":${node.failures},"reason":${reason === null ? null : JSON.stringify(reason)},` +
+    `"error":${failed},"added_by":${addedBy === null ? null : `"${addedBy}"`}}`
+  )
 }
+
+const instantText = (ms: number | null): string => (ms === null ? 'null' : `"${formatInstant(ms)}"`)
 
 /** What a grant says of a task's place in its workflow; of any other task that there are no results. */
 export function grantedNodeOf(node: GrantedNode | undefined): WritableObject {

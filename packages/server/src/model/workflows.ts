@@ -98,6 +98,21 @@ export interface WorkflowRecord extends WorkflowSummary {
   readonly criticalPath: { readonly nodes: readonly string[]; readonly durationMs: number | null }
 }
 
+/** What is known of a workflow beside its graph. */
+export type WorkflowHead = Omit<WorkflowRecord, 'graph' | 'criticalPath'>
+
+/** A workflow while it is read, all of one instant. The graph comes in parts, so that a large one holds up nobody and is never whole in memory. */
+export interface WorkflowReading {
+  readonly workflow: WorkflowHead
+  /** In the order of submission, added ones behind. To be read once. */
+  readonly parts: AsyncIterable<readonly WorkflowNodeRecord[]>
+  /** By the parts that have been read. */
+  criticalPath(): WorkflowRecord['criticalPath']
+}
+
+/** What is made of a workflow while it is read. */
+export type ReadWorkflow<T> = (reading: WorkflowReading) => Promise<T>
+
 /** Which workflows a list holds; null: whichever. All of them must fit. */
 export interface WorkflowFilters {
   readonly status: WorkflowStatus | null
@@ -145,9 +160,10 @@ export interface AddedNodes {
 /** Graphs of tasks. What a call starts is committed when it resolves. */
 export interface WorkflowService {
   submit(workflow: NewWorkflow): Promise<SubmittedWorkflow>
-  get(id: Uuid, tenant: TenantScope): Promise<WorkflowRecord>
-  /** The record as soon as no node is open, or as it stands after the wait. */
-  getFinished(id: Uuid, tenant: TenantScope, wait: WaitRequest): Promise<WorkflowRecord>
+  /** Rejects with `store_unavailable` when too many wait to read a large one already. */
+  read<T>(id: Uuid, tenant: TenantScope, read: ReadWorkflow<T>): Promise<T>
+  /** As soon as no node is open, or as it stands after the wait. */
+  readFinished<T>(id: Uuid, tenant: TenantScope, wait: WaitRequest, read: ReadWorkflow<T>): Promise<T>
   /** Newest first, by id. A caller who is bound to a tenant gets that tenant's, and `forbidden` for another's. */
   list(filters: WorkflowFilters, tenant: TenantScope, page: PageRequest): Promise<Page<WorkflowSummary>>
   /**
@@ -156,7 +172,7 @@ export interface WorkflowService {
    */
   cancel(id: Uuid, tenant: TenantScope, actor: Actor): Promise<WorkflowSummary>
   /** Runs what failed or was cancelled, and what that blocked, again. Rejects with `wrong_state` unless it is FAILED or CANCELLED. */
-  retry(id: Uuid, tenant: TenantScope, actor: Actor): Promise<WorkflowRecord>
+  retry<T>(id: Uuid, tenant: TenantScope, actor: Actor, read: ReadWorkflow<T>): Promise<T>
   /**
    * Rejects with `lease_lost` when the lease is not the adder's running attempt's, with `idempotency_conflict` when a name belongs to another
    * body, with `invalid_request` when a dependency is unknown or the workflow would get too large (paths as `tasks[3].dependencies[0]`).

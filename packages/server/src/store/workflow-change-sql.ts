@@ -137,3 +137,13 @@ update workflow_nodes n set succeeded = c.succeeded, skipped = c.skipped, failed
 from counted c where ${byKey('n.id', 'c.id')}
 returning n.id, n.workflow_id as "workflowId", n.trigger_rule as "triggerRule", n.parents, n.succeeded, n.skipped, n.failed`,
 }
+
+/** What the nodes of one workflow wait for, or waited for. */
+export const readEdges: Statement = {
+  name: 'read_workflow_edges',
+  text: `
+select e.parent, e.child
+from workflow_nodes n cross join lateral (
+  select e.parent, e.child from workflow_edges e where ${byKey('e.child', 'n.id')}) e
+where n.workflow_id = $1`,
+}

@@ -2,9 +2,13 @@ import { partitionOf, type RecountedNode, type RetryNode, type TaskStatus, type 
 import { type Connection, rowsOf } from './database.js'
 import { int2Array, int4Array, textArray, uuidArray } from './params.js'
 import * as sql from './workflow-change-sql.js'
-import { readEdges } from './workflow-record-sql.js'
-import type { Edge } from './workflow-record-store.js'
 import type { ToldNode } from './workflow-rows.js'
+
+/** What waits for what. */
+export interface Edge {
+  readonly parent: Uuid
+  readonly child: Uuid
+}
 
 /** A node as a retry sees it. */
 export interface RetryRow extends RetryNode {
@@ -46,7 +50,7 @@ export class WorkflowChangeStore {
 
   async graph(client: Connection, id: Uuid): Promise<{ readonly nodes: RetryRow[]; readonly edges: Edge[] }> {
     const nodes = await rowsOf<RetryRow>(client, sql.readStanding, [id])
-    return { nodes, edges: await rowsOf<Edge>(client, readEdges, [id]) }
+    return { nodes, edges: await rowsOf<Edge>(client, sql.readEdges, [id]) }
   }
 
   /** Answers those that are open again. */

@@ -1,30 +1,31 @@
 import type { TenantScope, Uuid } from '@duly/domain'
-import type {
-  Page,
-  PageRequest,
-  WorkflowFilters,
-  WorkflowNodeRecord,
-  WorkflowRecord,
-  WorkflowSummary,
-} from '../model.js'
-import { type Database, rowsOf } from './database.js'
+import type { Page, PageRequest, WorkflowFilters, WorkflowHead, WorkflowNodeRecord, WorkflowSummary } from '../model.js'
+import { type Connection, type Database, rowsOf } from './database.js'
 import { idBounds } from './list-store.js'
 import { type ErrorColumns, errorOf } from './record-sql.js'
 import * as sql from './workflow-record-sql.js'
 
-/** A node as it is read: what it depends on stands in the edges. */
+/** A node as it is read. `parents`: the ids of what it depends on, one behind the other. */
 export interface NodeRow extends Omit<WorkflowNodeRecord, 'dependencies' | 'addedBy'> {
   readonly addedBy: Uuid | null
   /** When it was judged to run. */
   readonly triggeredAtMs: number | null
+  readonly parents: string | null
 }
 
-export interface Edge {
-  readonly parent: Uuid
-  readonly child: Uuid
+/** What a workflow is read from, of one instant. */
+export interface FoundWorkflow {
+  readonly workflow: WorkflowHead
+  /** Of all nodes in their order: the ids, one behind the other, and the names. */
+  readonly ids: string
+  readonly names: readonly string[]
+  /** The nodes in their order, so many at a time. */
+  readonly parts: AsyncIterable<readonly NodeRow[]>
 }
 
-export type WorkflowRow = Omit<WorkflowRecord, 'graph' | 'criticalPath'>
+/** Nodes of one part, and dependencies of one. */
+const partNodes = 250
+const partEdges = 2_500
 
 /** Rows that one page looks at when its filters find few. */
 const lookLimit = 10_000
@@ -45,17 +46,20 @@ export class WorkflowRecordStore {
     return row ?? null
   }
 
-  /** All of it from one instant: its status and those of its tasks agree. Null: there is none of that tenant. */
-  async read(
-    id: Uuid,
-    tenant: TenantScope,
-  ): Promise<{ readonly row: WorkflowRow; readonly nodes: NodeRow[]; readonly edges: Edge[] } | null> {
-    type Read = Omit<NodeRow, 'error'> & ErrorColumns
+  /** Reads all of it from one instant: its status and those of its tasks agree. Null: there is none of that tenant. */
+  async read<T>(id: Uuid, tenant: TenantScope, read: (found: FoundWorkflow) => Promise<T>): Promise<T | null> {
     return this.#database.snapshot(async (client) => {
-      const [row] = await rowsOf<WorkflowRow>(client, sql.readWorkflow, [id, tenant])
+      const [row] = await rowsOf<WorkflowHead & { readonly edges: number }>(client, sql.readWorkflow, [id, tenant])
       if (!row) return null
-      const nodes = await rowsOf<Read>(client, sql.readNodes, [id])
-      return { row, nodes: nodes.map(nodeOf), edges: await rowsOf<Edge>(client, sql.readEdges, [id]) }
+      const [named] = await rowsOf<Pick<FoundWorkflow, 'ids' | 'names'>>(client, sql.readNames, [id])
+      const perNode = Math.max(1, row.edges / row.nodes)
+      const count = Math.max(1, Math.min(partNodes, Math.floor(partEdges / perNode)))
+      return read({
+        workflow: row,
+        ids: named?.ids ?? '',
+        names: named?.names ?? [],
+        parts: partsOf(client, id, count),
+      })
     })
   }
 
@@ -88,6 +92,15 @@ function driverOf({ tenant, status }: WorkflowFilters): sql.WorkflowDriver {
 
 function summaryOf({ edge: _, ...summary }: WorkflowSummary & { readonly edge: unknown }): WorkflowSummary {
   return summary
+}
+
+async function* partsOf(client: Connection, id: Uuid, count: number): AsyncGenerator<readonly NodeRow[], void> {
+  await rowsOf(client, sql.openNodes, [id])
+  for (let isLast = false; !isLast; ) {
+    const rows = await rowsOf<Omit<NodeRow, 'error'> & ErrorColumns>(client, sql.fetchNodes(count), [])
+    isLast = rows.length < count
+    yield rows.map(nodeOf)
+  }
 }
 
 function nodeOf({ errorClass, errorMessage, errorStack, ...node }: Omit<NodeRow, 'error'> & ErrorColumns): NodeRow {

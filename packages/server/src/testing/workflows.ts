@@ -1,6 +1,13 @@
 import { encodeLease, type TriggerRule, type Uuid } from '@duly/domain'
 import type { SessionState } from '../dispatch/session-state.js'
-import type { NewTask, NewWorkflow, SubmittedWorkflow } from '../model.js'
+import type {
+  NewTask,
+  NewWorkflow,
+  ReadWorkflow,
+  SubmittedWorkflow,
+  WorkflowNodeRecord,
+  WorkflowRecord,
+} from '../model.js'
 import { type Life, reportOf, say, words } from './lives.js'
 import { newTask, type TestNode } from './test-node.js'
 
@@ -108,14 +115,21 @@ export class Graph {
   }
 
   async status(): Promise<string> {
-    return (await this.node.workflows.get(this.id, null)).status
+    return (await this.node.workflows.read(this.id, null, whole)).status
   }
 
   /** Where each node stands, as `name: STATUS` or, with a reason, `name: STATUS reason`. */
   async standing(): Promise<Record<string, string>> {
-    const { graph } = await this.node.workflows.get(this.id, null)
+    const { graph } = await this.node.workflows.read(this.id, null, whole)
     return Object.fromEntries(
       graph.map(({ name, status, reason }) => [name, reason === null ? status : `${status} ${reason}`]),
     )
   }
+}
+
+/** A workflow as one record. */
+export const whole: ReadWorkflow<WorkflowRecord> = async (reading) => {
+  const graph: WorkflowNodeRecord[] = []
+  for await (const part of reading.parts) graph.push(...part)
+  return { ...reading.workflow, graph, criticalPath: reading.criticalPath() }
 }

@@ -3,7 +3,7 @@ import type { AddedWorkflowNode, NewTask } from '../model.js'
 import { expectSound } from '../testing/facts.js'
 import { words } from '../testing/lives.js'
 import { newTask, openTestStore } from '../testing/test-node.js'
-import { Graph } from '../testing/workflows.js'
+import { Graph, whole } from '../testing/workflows.js'
 
 const { node } = await openTestStore()
 const api = { kind: 'api', name: 'tester' } as const
@@ -52,7 +52,7 @@ describe('adding nodes', () => {
     await graph.say('plan')
     await expect(node.workflows.addNodes(graph.id, null, addition)).rejects.toMatchObject({ code: 'lease_lost' })
     expect(await graph.run()).toEqual([['x', 'z'], ['y']])
-    const record = await node.workflows.get(graph.id, null)
+    const record = await node.workflows.read(graph.id, null, whole)
     expect(record).toMatchObject({ status: 'SUCCEEDED', nodes: 5 })
     expect(record.graph.map(({ name, dependencies, addedBy }) => [name, dependencies, addedBy])).toEqual([
       ...[

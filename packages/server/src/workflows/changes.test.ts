@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { expectSound } from '../testing/facts.js'
 import { words } from '../testing/lives.js'
 import { openTestStore } from '../testing/test-node.js'
-import { Graph } from '../testing/workflows.js'
+import { Graph, whole } from '../testing/workflows.js'
 
 const { node } = await openTestStore()
 const api = { kind: 'api', name: 'tester' } as const
@@ -38,7 +38,12 @@ describe('cancelling', () => {
     expect(await node.workflows.cancel(graph.id, null, api)).toMatchObject({ status: 'RUNNING', cancelRequested: true })
     expect(node.toldToCancel).toContain(graph.worker.row.id)
     const lease = `${taken?.attempt}-${taken?.token.toString(16).padStart(16, '0')}`
-    const waited = node.workflows.getFinished(graph.id, null, { waitMs: 30_000, signal: new AbortController().signal })
+    const waited = node.workflows.readFinished(
+      graph.id,
+      null,
+      { waitMs: 30_000, signal: new AbortController().signal },
+      whole,
+    )
     await node.reports.report(graph.worker, [{ id: taken?.id as string, lease, ...words.stop }])
     expect(await waited).toMatchObject({ status: 'CANCELLED', open: 0 })
     expect(await node.workflows.cancel(graph.id, null, api)).toMatchObject({ status: 'CANCELLED' })
@@ -64,9 +69,12 @@ describe('cancelling', () => {
       c: { after: ['b'], rule: 'one_failed' },
     })
     for (const name of ['c', 'b', 'a']) await node.tasks.cancel(graph.idOf(name), null, api)
-    expect(await node.workflows.get(graph.id, null)).toMatchObject({ status: 'CANCELLED', cancelRequested: false })
+    expect(await node.workflows.read(graph.id, null, whole)).toMatchObject({
+      status: 'CANCELLED',
+      cancelRequested: false,
+    })
     await expectSound(node)
-    await node.workflows.retry(graph.id, null, api)
+    await node.workflows.retry(graph.id, null, api, whole)
     expect(await graph.run()).toEqual([['a'], ['b']])
     expect(await graph.standing()).toMatchObject({ c: 'CANCELLED skipped' })
     expect(await graph.status()).toBe('SUCCEEDED')
@@ -84,7 +92,7 @@ describe('cancelling', () => {
   test('one that has ended is refused; that of another tenant is not there', async () => {
     const graph = await Graph.submit(node, { a: {} })
     await expect(node.workflows.cancel(graph.id, 'other', api)).rejects.toMatchObject({ code: 'not_found' })
-    await expect(node.workflows.get(graph.id, 'other')).rejects.toMatchObject({ code: 'not_found' })
+    await expect(node.workflows.read(graph.id, 'other', whole)).rejects.toMatchObject({ code: 'not_found' })
     await graph.run()
     await expect(node.workflows.cancel(graph.id, null, api)).rejects.toMatchObject({ code: 'wrong_state' })
   })
@@ -110,7 +118,7 @@ describe('running again', () => {
     })
     await graph.run(failing('b'))
     expect(await graph.status()).toBe('FAILED')
-    expect(await node.workflows.retry(graph.id, null, api)).toMatchObject({
+    expect(await node.workflows.retry(graph.id, null, api, whole)).toMatchObject({
       status: 'RUNNING',
       run: 2,
       open: 3,
@@ -122,7 +130,7 @@ describe('running again', () => {
     await expectSound(node)
     expect(await graph.run()).toEqual([['b'], ['d'], ['e']])
     expect(await graph.status()).toBe('SUCCEEDED')
-    await expect(node.workflows.retry(graph.id, null, api)).rejects.toMatchObject({ code: 'wrong_state' })
+    await expect(node.workflows.retry(graph.id, null, api, whole)).rejects.toMatchObject({ code: 'wrong_state' })
     await expectSound(node)
   })
 
@@ -136,7 +144,7 @@ describe('running again', () => {
     await expect(node.tasks.replay(graph.idOf('a'), null, api)).rejects.toMatchObject({ code: 'wrong_state' })
     await expectSound(node)
     expect(await graph.run()).toEqual([['a'], ['b']])
-    expect(await node.workflows.get(graph.id, null)).toMatchObject({ status: 'FAILED', failed: 2, run: 2 })
+    expect(await node.workflows.read(graph.id, null, whole)).toMatchObject({ status: 'FAILED', failed: 2, run: 2 })
     await expectSound(node)
   })
 
@@ -150,7 +158,7 @@ describe('running again', () => {
     expect(await graph.standing()).toMatchObject({
       ...{ clean: 'CANCELLED skipped', mop: 'CANCELLED cancelled', next: 'FAILED dependency' },
     })
-    await node.workflows.retry(graph.id, null, api)
+    await node.workflows.retry(graph.id, null, api, whole)
     await expectSound(node)
     expect(await graph.standing()).toMatchObject({ bad: 'PENDING', mop: 'CANCELLED skipped', next: 'PENDING' })
     await graph.run()
@@ -166,7 +174,11 @@ describe('running again', () => {
     expect(await graph.standing()).toEqual({ a: 'SUCCEEDED', clean: 'FAILED' })
     expect(await graph.status()).toBe('FAILED')
     await expect(node.tasks.replay(graph.idOf('clean'), null, api)).rejects.toMatchObject({ code: 'wrong_state' })
-    expect(await node.workflows.retry(graph.id, null, api)).toMatchObject({ status: 'SUCCEEDED', run: 3, failed: 0 })
+    expect(await node.workflows.retry(graph.id, null, api, whole)).toMatchObject({
+      status: 'SUCCEEDED',
+      run: 3,
+      failed: 0,
+    })
     expect(await graph.standing()).toEqual({ a: 'SUCCEEDED', clean: 'CANCELLED skipped' })
     await expectSound(node)
   })
@@ -175,7 +187,7 @@ describe('running again', () => {
     const later = Date.now() + 3_600_000
     const graph = await Graph.submit(node, { a: {}, slow: { task: { delayMs: 60_000 } } }, { scheduledAtMs: later })
     await node.workflows.cancel(graph.id, null, api)
-    await node.workflows.retry(graph.id, null, api)
+    await node.workflows.retry(graph.id, null, api, whole)
     expect(await graph.standing()).toEqual({ a: 'SCHEDULED', slow: 'SCHEDULED' })
     const due = async (name: string) => (await node.tasks.get(graph.idOf(name), null)).dueAtMs
     expect([await due('a'), await due('slow')]).toEqual([later, later + 60_000])
@@ -195,9 +207,9 @@ describe('running again', () => {
     ] as const) {
       await node.tasks.replay(graph.idOf('a'), null, api)
       expect(await graph.run()).toEqual([['a']])
-      expect(await node.workflows.get(graph.id, null)).toMatchObject({ status, failed: 0 })
+      expect(await node.workflows.read(graph.id, null, whole)).toMatchObject({ status, failed: 0 })
       await expectSound(node)
-      await node.workflows.retry(graph.id, null, api)
+      await node.workflows.retry(graph.id, null, api, whole)
       expect(await graph.run()).toEqual([['b']])
       expect(await graph.status()).toBe('SUCCEEDED')
     }
@@ -207,10 +219,13 @@ describe('running again', () => {
   test('a cancelled workflow runs on where it was, also while retries meet', async () => {
     const graph = await Graph.submit(node, { a: {}, b: { after: ['a'] } })
     await node.workflows.cancel(graph.id, null, api)
-    const results = await Promise.allSettled([1, 2, 3].map(() => node.workflows.retry(graph.id, null, api)))
+    const results = await Promise.allSettled([1, 2, 3].map(() => node.workflows.retry(graph.id, null, api, whole)))
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected', 'rejected'])
     expect(await graph.run()).toEqual([['a'], ['b']])
-    expect(await node.workflows.get(graph.id, null)).toMatchObject({ status: 'SUCCEEDED', cancelRequested: false })
+    expect(await node.workflows.read(graph.id, null, whole)).toMatchObject({
+      status: 'SUCCEEDED',
+      cancelRequested: false,
+    })
     await expectSound(node)
   })
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { expectChained, expectSound, wholeTrailOf } from '../testing/facts.js'
 import { words } from '../testing/lives.js'
 import { openTestStore } from '../testing/test-node.js'
-import { Graph } from '../testing/workflows.js'
+import { Graph, whole } from '../testing/workflows.js'
 
 const { node } = await openTestStore()
 
@@ -16,7 +16,7 @@ describe('a graph of tasks', () => {
       ...['a PENDING', 'b BLOCKED', 'c BLOCKED', 'd BLOCKED'],
     ])
     expect(await graph.run()).toEqual([['a'], ['b', 'c'], ['d']])
-    const record = await node.workflows.get(graph.id, null)
+    const record = await node.workflows.read(graph.id, null, whole)
     expect(record).toMatchObject({ status: 'SUCCEEDED', nodes: 4, open: 0, failed: 0, run: 1 })
     expect(record.completedAtMs).toBeGreaterThanOrEqual(record.createdAtMs)
     expect(record.graph.map(({ name, dependencies }) => [name, dependencies])).toEqual([
@@ -110,7 +110,7 @@ describe('a failure', () => {
       ...{ a: 'SUCCEEDED', b: 'FAILED', c: 'SUCCEEDED', d: 'FAILED dependency', e: 'FAILED dependency' },
       ...{ x: 'SUCCEEDED', y: 'SUCCEEDED' },
     })
-    expect(await node.workflows.get(graph.id, null)).toMatchObject({ status: 'FAILED', failed: 3 })
+    expect(await node.workflows.read(graph.id, null, whole)).toMatchObject({ status: 'FAILED', failed: 3 })
     await expectSound(node)
   })
 
@@ -166,7 +166,7 @@ describe('cascades', () => {
     await graph.claim()
     await graph.say('n0', words.fail)
     await node.nodeEnds.drained()
-    expect(await node.workflows.get(graph.id, null)).toMatchObject({ status: 'FAILED', open: 0, failed: 1_000 })
+    expect(await node.workflows.read(graph.id, null, whole)).toMatchObject({ status: 'FAILED', open: 0, failed: 1_000 })
     await expectSound(node)
   })
 
@@ -194,7 +194,7 @@ describe('cascades', () => {
     )
     expect(row?.workflow).toBe(graph.id)
     while (await node.nodeEnds.settle());
-    expect(await node.workflows.get(graph.id, null)).toMatchObject({ status: 'FAILED', open: 0, failed: 200 })
+    expect(await node.workflows.read(graph.id, null, whole)).toMatchObject({ status: 'FAILED', open: 0, failed: 200 })
     await expectSound(node)
   })
 })

@@ -5,7 +5,7 @@ import type { AddedWorkflowNode, WorkflowNodeRecord } from '../model.js'
 import { expectSound } from '../testing/facts.js'
 import { passDeadline, passDue, watch, words } from '../testing/lives.js'
 import { newTask, openTestNode, openTestStore, type TestNode } from '../testing/test-node.js'
-import { Graph, type NodeSpec } from '../testing/workflows.js'
+import { Graph, type NodeSpec, whole } from '../testing/workflows.js'
 
 const store = await openTestStore()
 const { node } = store
@@ -59,7 +59,7 @@ class Walk {
       cancelTask: (tasks) => this.#by.tasks.cancel(this.#one(tasks, isOpenTask), null, api),
       replay: (tasks) => this.#by.tasks.replay(this.#one(tasks, isEndedBadly), null, api),
       cancel: () => this.#by.workflows.cancel(this.#graph.id, null, api),
-      retry: () => this.#by.workflows.retry(this.#graph.id, null, api),
+      retry: () => this.#by.workflows.retry(this.#graph.id, null, api, whole),
       add: (tasks) => this.#add(tasks),
       edit: (tasks) =>
         this.#by.tasks.edit(this.#one(tasks, isOpenTask), null, { edit: { payload: '{"edited":1}' }, actor: api }),
@@ -77,7 +77,7 @@ class Walk {
 
   /** Some deeds at once, told of the workflow as it was before. */
   async step(): Promise<void> {
-    const { graph: tasks } = await node.workflows.get(this.#graph.id, null)
+    const { graph: tasks } = await node.workflows.read(this.#graph.id, null, whole)
     const names = Array.from({ length: this.#random.integer(1, 4) }, () => this.#random.weighted(weights))
     const done = await Promise.allSettled(names.map(async (name) => this.#deeds[name](tasks)))
     for (const [place, result] of done.entries()) {
@@ -91,12 +91,12 @@ class Walk {
   /** Lets all of it end well. */
   async end(): Promise<void> {
     for (let turn = 0; ; turn++) {
-      const { status, graph: tasks } = await node.workflows.get(this.#graph.id, null)
+      const { status, graph: tasks } = await node.workflows.read(this.#graph.id, null, whole)
       if (status !== 'RUNNING') return
       if (turn > 500) throw new Error(`it does not end: ${JSON.stringify(await this.#graph.standing())}`)
       await promote(tasks)
       await this.#graph.claim()
-      const running = await node.workflows.get(this.#graph.id, null)
+      const running = await node.workflows.read(this.#graph.id, null, whole)
       for (const { name } of running.graph.filter((task) => task.status === 'RUNNING')) {
         await this.#graph.say(name, this.#random.pick([words.succeed, words.stop]))
       }

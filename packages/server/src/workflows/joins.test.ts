@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { expectSound } from '../testing/facts.js'
 import { words } from '../testing/lives.js'
 import { openTestStore, type TestNode } from '../testing/test-node.js'
-import { Graph, type NodeSpec } from '../testing/workflows.js'
+import { Graph, type NodeSpec, whole } from '../testing/workflows.js'
 
 const { node } = await openTestStore()
 const api = { kind: 'api', name: 'tester' } as const
@@ -73,7 +73,7 @@ test.each(['x1', 'x2', 'x3', 'y1', 'y2', 'y3', 'z1', 'z2', 'z3'])(
     const graph = await Graph.submit(node, nested)
     await graph.run((name) => (name === bad ? words.fail : words.succeed))
     expect(await graph.standing()).toMatchObject({ join: 'FAILED dependency', last: 'FAILED dependency' })
-    expect(await node.workflows.get(graph.id, null)).toMatchObject({ status: 'FAILED', open: 0 })
+    expect(await node.workflows.read(graph.id, null, whole)).toMatchObject({ status: 'FAILED', open: 0 })
     expect(await node.query('select from open_tasks where workflow_id = $1', [graph.id])).toEqual([])
     await expectSound(node)
   },

@@ -4,7 +4,7 @@ import { type Random, randomOf, seed } from '../../../../tests/chaos/load/random
 import { expectSound } from '../testing/facts.js'
 import { words } from '../testing/lives.js'
 import { openTestNode, openTestStore, type TestNode } from '../testing/test-node.js'
-import { Graph, type NodeSpec } from '../testing/workflows.js'
+import { Graph, type NodeSpec, whole } from '../testing/workflows.js'
 
 const store = await openTestStore()
 const { node } = store
@@ -238,7 +238,7 @@ class Walk {
  */
 async function retried(graph: Graph, specs: Readonly<Record<string, NodeSpec>>): Promise<void> {
   const before = await graph.standing()
-  const refusal = await node.workflows.retry(graph.id, null, api).then(
+  const refusal = await node.workflows.retry(graph.id, null, api, whole).then(
     () => null,
     (error: Error) => error.message,
   )

@@ -3,7 +3,7 @@ import { type Random, randomOf } from '../../../../tests/chaos/load/random.js'
 import { expectSound } from '../testing/facts.js'
 import { passDeadline, say, silence, watch, words } from '../testing/lives.js'
 import { openTestNode, openTestStore, type TestNode } from '../testing/test-node.js'
-import { Graph, type NodeSpec } from '../testing/workflows.js'
+import { Graph, type NodeSpec, whole } from '../testing/workflows.js'
 
 const store = await openTestStore()
 const { node } = store
@@ -114,7 +114,7 @@ test('a workflow is read from one instant, whatever ends meanwhile: it is open e
     await graph.claim()
     const ends = names.map((name) => graph.say(name, words.succeed, other))
     for (let isOpen = true; isOpen; ) {
-      const { status, open, graph: tasks } = await node.workflows.get(graph.id, null)
+      const { status, open, graph: tasks } = await node.workflows.read(graph.id, null, whole)
       expect(tasks.filter((task) => task.status === 'RUNNING')).toHaveLength(open)
       isOpen = status === 'RUNNING'
       expect(open > 0).toBe(isOpen)

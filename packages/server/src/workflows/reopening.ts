@@ -1,6 +1,5 @@
 import { DulyError, planRetry, type TenantScope, type Uuid } from '@duly/domain'
-import type { RetryRow, WorkflowChangeStore } from '../store/workflow-change-store.js'
-import type { Edge } from '../store/workflow-record-store.js'
+import type { Edge, RetryRow, WorkflowChangeStore } from '../store/workflow-change-store.js'
 import type { LockedWorkflow } from '../store/workflow-rows.js'
 import type { NodeEnds, WorkflowTurn } from './node-ends.js'
 

@@ -3,7 +3,7 @@ import { expectSound } from '../testing/facts.js'
 import { words } from '../testing/lives.js'
 import { startTcpProxy, type TcpProxy } from '../testing/tcp-proxy.js'
 import { openTestNode, openTestStore, type TestNode } from '../testing/test-node.js'
-import { Graph } from '../testing/workflows.js'
+import { Graph, whole } from '../testing/workflows.js'
 
 // A client that is told "nothing was accepted" repeats what it asked for, and is refused then: of what may have been done it must not be told.
 const store = await openTestStore()
@@ -31,7 +31,7 @@ describe('a retry of a workflow', () => {
   test('whose commit got no answer is told as made', async () => {
     const graph = await failed()
     const cut = proxy.cut('answer', 'commit')
-    expect(await node.workflows.retry(graph.id, null, api)).toMatchObject({ id: graph.id, status: 'RUNNING' })
+    expect(await node.workflows.retry(graph.id, null, api, whole)).toMatchObject({ id: graph.id, status: 'RUNNING' })
     await cut
     expect(await graph.status()).toBe('RUNNING')
     await graph.run()
@@ -40,7 +40,7 @@ describe('a retry of a workflow', () => {
   test('that broke off before its commit is refused, and was not made', async () => {
     const graph = await failed()
     const cut = proxy.cut('request', 'reopen_nodes')
-    await expect(node.workflows.retry(graph.id, null, api)).rejects.toMatchObject({ code: 'store_unavailable' })
+    await expect(node.workflows.retry(graph.id, null, api, whole)).rejects.toMatchObject({ code: 'store_unavailable' })
     await cut
     expect(await graph.status()).toBe('FAILED')
   })
@@ -48,7 +48,7 @@ describe('a retry of a workflow', () => {
   test('that was made, and whose record can not be read then, is not told as refused', async () => {
     const graph = await failed()
     const cut = proxy.cut('request', reads.workflow)
-    await expect(node.workflows.retry(graph.id, null, api)).rejects.toMatchObject({ code: 'commit_unknown' })
+    await expect(node.workflows.retry(graph.id, null, api, whole)).rejects.toMatchObject({ code: 'commit_unknown' })
     await cut
     expect(await graph.status()).toBe('RUNNING')
     await graph.run()

@@ -1,24 +1,27 @@
-import { criticalPath, DulyError, type TenantScope, type Uuid } from '@duly/domain'
+import { DulyError, type TenantScope, type Uuid } from '@duly/domain'
+import { busy } from '../base/busy.js'
+import { Turns } from '../base/turns.js'
 import type {
   Actor,
   AddedNodes,
   NewWorkflow,
   Page,
   PageRequest,
+  ReadWorkflow,
   SubmittedWorkflow,
   WaitRequest,
   WorkflowAddition,
   WorkflowFilters,
-  WorkflowRecord,
   WorkflowService,
   WorkflowSummary,
 } from '../model.js'
 import { readBack } from '../store/faults.js'
 import type { WorkflowChangeStore } from '../store/workflow-change-store.js'
-import type { Edge, NodeRow, WorkflowRecordStore } from '../store/workflow-record-store.js'
+import type { WorkflowRecordStore } from '../store/workflow-record-store.js'
 import type { LockedWorkflow } from '../store/workflow-rows.js'
 import type { Additions } from './additions.js'
 import type { NodeEnds } from './node-ends.js'
+import { GraphReading } from './reading.js'
 import type { Reopening } from './reopening.js'
 import type { WorkflowSubmission } from './submission.js'
 
@@ -38,9 +41,18 @@ export interface WorkflowsOptions {
   readonly storeNowMs: () => number
 }
 
+/** From so many nodes on a workflow is large: those are read one at a time (10,000 take 0.3 s), so that the other connection of lists is left to others. */
+const largeNodes = 1_000
+const mostLargeWaiting = 32
+
 /** Workflows: what they are, and what the API does to them. Another tenant's are as if they did not exist. */
 export class Workflows implements WorkflowService {
   readonly #options: WorkflowsOptions
+  readonly #large = new Turns({
+    width: 1,
+    mostWaiting: mostLargeWaiting,
+    refusal: () => busy('reads of large workflows'),
+  })
 
   constructor(options: WorkflowsOptions) {
     this.#options = options
@@ -50,20 +62,24 @@ export class Workflows implements WorkflowService {
     return this.#options.submission.submit(workflow)
   }
 
-  async get(id: Uuid, tenant: TenantScope): Promise<WorkflowRecord> {
-    const found = await this.#options.records.read(id, tenant)
-    if (!found) throw notFound()
-    return recordOf(found, this.#options.storeNowMs())
+  async read<T>(id: Uuid, tenant: TenantScope, read: ReadWorkflow<T>): Promise<T> {
+    const { nodes } = await this.#summary(id, tenant)
+    return nodes < largeNodes ? this.#read(id, tenant, read) : this.#large.run(() => this.#read(id, tenant, read))
   }
 
-  /** The record once no node is open; after `waitMs`, or when the signal aborts, as it stands. */
-  async getFinished(id: Uuid, tenant: TenantScope, { waitMs, signal }: WaitRequest): Promise<WorkflowRecord> {
+  /** Once no node is open; after `waitMs`, or when the signal aborts, as it stands. */
+  async readFinished<T>(
+    id: Uuid,
+    tenant: TenantScope,
+    { waitMs, signal }: WaitRequest,
+    read: ReadWorkflow<T>,
+  ): Promise<T> {
     // waiting begins before the look, so that an end between the two is not missed
     const wait = this.#options.waiters.wait(id, waitMs, signal)
     try {
       const summary = await this.#summary(id, tenant)
       if (waitMs > 0 && summary.status === 'RUNNING') await wait.done
-      return await this.get(id, tenant)
+      return await this.read(id, tenant, read)
     } finally {
       wait.cancel()
     }
@@ -96,7 +112,7 @@ export class Workflows implements WorkflowService {
   }
 
   /** Runs what failed or was cancelled, and what that blocked, again. */
-  async retry(id: Uuid, tenant: TenantScope, actor: Actor): Promise<WorkflowRecord> {
+  async retry<T>(id: Uuid, tenant: TenantScope, actor: Actor, read: ReadWorkflow<T>): Promise<T> {
     const judge = (workflow: LockedWorkflow): void => {
       if (workflow.status === 'FAILED' || workflow.status === 'CANCELLED') return
       const ofItself = workflow.failed > 0 ? '; a task of it that failed can be run again by itself' : ''
@@ -104,7 +120,7 @@ export class Workflows implements WorkflowService {
     }
     const isThere = await this.#options.reopening.retry(id, tenant, { actor: actorName(actor), judge })
     if (!isThere) throw notFound()
-    return readBack(() => this.get(id, tenant))
+    return readBack(() => this.read(id, tenant, read))
   }
 
   async addNodes(id: Uuid, tenant: TenantScope, addition: WorkflowAddition): Promise<AddedNodes> {
@@ -113,39 +129,20 @@ export class Workflows implements WorkflowService {
     return added
   }
 
+  async #read<T>(id: Uuid, tenant: TenantScope, read: ReadWorkflow<T>): Promise<T> {
+    const { records, storeNowMs } = this.#options
+    const done = await records.read(id, tenant, async (found) => ({
+      value: await read(new GraphReading(found, storeNowMs())),
+    }))
+    if (!done) throw notFound()
+    return done.value
+  }
+
   async #summary(id: Uuid, tenant: TenantScope): Promise<WorkflowSummary> {
     const summary = await this.#options.records.summary(id, tenant)
     if (!summary) throw notFound()
     return summary
   }
-}
-
-/** The record, with what each node depends on by name, in the order of the nodes. */
-function recordOf({ row, nodes, edges }: Found, nowMs: number): WorkflowRecord {
-  const places = new Map(nodes.map(({ id }, place) => [id, place]))
-  const parents = nodes.map((): number[] => [])
-  for (const { parent, child } of edges) {
-    const place = places.get(parent)
-    if (place !== undefined) parents[places.get(child) ?? -1]?.push(place)
-  }
-  const nameOf = (place: number | undefined): string => nodes[place ?? -1]?.name ?? ''
-  const graph = nodes.map(({ addedBy, triggeredAtMs: _, ...node }, place) => ({
-    ...node,
-    dependencies: (parents[place] ?? []).sort((a, b) => a - b).map(nameOf),
-    addedBy: addedBy === null ? null : nameOf(places.get(addedBy)),
-  }))
-  const timed = nodes.map(({ triggeredAtMs, startedAtMs, completedAtMs, addedBy }) => {
-    const adder = addedBy === null ? null : (places.get(addedBy) ?? null)
-    return { triggeredAtMs, startedAtMs, completedAtMs, adder }
-  })
-  const path = criticalPath(timed, parents, { beganAtMs: Math.max(row.createdAtMs, row.scheduledAtMs ?? 0), nowMs })
-  return { ...row, graph, criticalPath: { nodes: path.nodes.map(nameOf), durationMs: path.durationMs } }
-}
-
-interface Found {
-  readonly row: Omit<WorkflowRecord, 'graph' | 'criticalPath'>
-  readonly nodes: readonly NodeRow[]
-  readonly edges: readonly Edge[]
 }
 
 /** How an actor stands in the trail. */

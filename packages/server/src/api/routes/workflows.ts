@@ -57,9 +57,11 @@ function registerReads(app: FastifyInstance, context: ApiContext): void {
     handle: async ({ id, query, ...call }) => {
       const { tenant } = call.caller
       const waitMs = Math.round((query.wait_seconds ?? 0) * 1_000)
-      if (waitMs === 0) return { status: 200, json: await writeWorkflow(await workflows.get(id, tenant)) }
-      const record = await context.waits.hold(call, (signal) => workflows.getFinished(id, tenant, { waitMs, signal }))
-      return { status: 200, json: await writeWorkflow(record) }
+      if (waitMs === 0) return { status: 200, json: await workflows.read(id, tenant, writeWorkflow) }
+      const json = await context.waits.hold(call, (signal) =>
+        workflows.readFinished(id, tenant, { waitMs, signal }, writeWorkflow),
+      )
+      return { status: 200, json }
     },
   })
 }
@@ -74,8 +76,7 @@ function registerActions(app: FastifyInstance, context: ApiContext): void {
   })
   mount(app, context, 'retryWorkflow', {
     handle: async ({ id, ...call }) => {
-      const record = await workflows.retry(id, call.caller.tenant, actorOf(call))
-      return { status: 200, json: await writeWorkflow(record) }
+      return { status: 200, json: await workflows.retry(id, call.caller.tenant, actorOf(call), writeWorkflow) }
     },
   })
 }

@@ -6,6 +6,7 @@ import type {
   WorkflowAddition,
   WorkflowFilters,
   WorkflowNodeRecord,
+  WorkflowReading,
   WorkflowRecord,
   WorkflowService,
 } from '../../model.js'
@@ -35,11 +36,11 @@ export class MemoryWorkflows {
       const record = known ?? this.#add(workflow)
       return { id: record.id, status: record.status, replayed: known !== undefined, nodes: record.graph }
     },
-    get: async (id, tenant) => this.#get(id, tenant),
-    getFinished: async (id, tenant, { waitMs, signal }) => {
+    read: async (id, tenant, read) => read(readingOf(this.#get(id, tenant))),
+    readFinished: async (id, tenant, { waitMs, signal }, read) => {
       this.#get(id, tenant)
       await this.#wait(waitMs, signal)
-      return this.#get(id, tenant)
+      return read(readingOf(this.#get(id, tenant)))
     },
     list: async (filters, tenant, page) => {
       this.listed.push(filters)
@@ -50,10 +51,10 @@ export class MemoryWorkflows {
       const record = this.#get(id, tenant)
       return this.set(id, { cancelRequested: true, ...(record.open > 0 ? {} : { status: 'CANCELLED' }) })
     },
-    retry: async (id, tenant) => {
+    retry: async (id, tenant, _actor, read) => {
       const { status } = this.#get(id, tenant)
       if (status === 'RUNNING') throw new DulyError('wrong_state', 'The workflow is RUNNING.')
-      return this.set(id, { status: 'RUNNING', completedAtMs: null })
+      return read(readingOf(this.set(id, { status: 'RUNNING', completedAtMs: null })))
     },
     addNodes: async (id, tenant, addition) => {
       const { graph } = this.#get(id, tenant)
@@ -112,4 +113,12 @@ export class MemoryWorkflows {
     const times = { createdAtMs: this.#atMs, startedAtMs: null, completedAtMs: null, dueAtMs: null }
     return { id: this.#newId(), status, ...times, attempts: 0, failures: 0, reason: null, error: null }
   }
+}
+
+/** A record as a service gives it to be read: a node at a time. */
+export function readingOf({ graph, criticalPath, ...workflow }: WorkflowRecord): WorkflowReading {
+  async function* parts() {
+    for (const node of graph) yield [node]
+  }
+  return { workflow, parts: parts(), criticalPath: () => criticalPath }
 }

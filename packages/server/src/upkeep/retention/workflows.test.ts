@@ -3,7 +3,7 @@ import { expectSound } from '../../testing/facts.js'
 import { words } from '../../testing/lives.js'
 import type { TestNode } from '../../testing/test-node.js'
 import { openVirtualStore, type VirtualStore } from '../../testing/virtual-store.js'
-import { Graph, newWorkflow } from '../../testing/workflows.js'
+import { Graph, newWorkflow, whole } from '../../testing/workflows.js'
 
 vi.setConfig({ testTimeout: 180_000 })
 
@@ -36,14 +36,14 @@ test('an open workflow stays, however old; a closed one goes, but with a dead le
   expect((await done.node.workflows.submit(newWorkflow({ a: {} }, key))).id).toBe(done.id)
   await store.advance(2)
   await store.retain()
-  await expect(node.workflows.get(done.id, null)).rejects.toMatchObject({ code: 'not_found' })
+  await expect(node.workflows.read(done.id, null, whole)).rejects.toMatchObject({ code: 'not_found' })
   expect((await node.workflows.submit(newWorkflow({ a: {} }, key))).replayed).toBe(false)
-  expect(await node.workflows.get(open.id, null)).toMatchObject({
+  expect(await node.workflows.read(open.id, null, whole)).toMatchObject({
     status: 'RUNNING',
     graph: [{ status: 'SUCCEEDED' }, { status: 'PENDING' }],
   })
   // its dead letter was neither retried nor discarded
-  expect((await node.workflows.get(dead.id, null)).graph[0]).toMatchObject({ status: 'DEAD' })
+  expect((await node.workflows.read(dead.id, null, whole)).graph[0]).toMatchObject({ status: 'DEAD' })
   expect(await left()).toEqual({ nodes: 5, edges: 2 })
   await expectSound(node, /open task|counted|a workflow runs|told/)
 })
@@ -53,7 +53,8 @@ const revive = (graph: Graph) =>
   node.query(`update worker_sessions set live_until = now() + interval '1 hour' where id = $1`, [graph.worker.row.id])
 
 /** What the record of a workflow tells of its tasks: nothing is missing where their types stand. */
-const typesOf = async (graph: Graph) => (await node.workflows.get(graph.id, null)).graph.map(({ taskType }) => taskType)
+const typesOf = async (graph: Graph) =>
+  (await node.workflows.read(graph.id, null, whole)).graph.map(({ taskType }) => taskType)
 const recordsOf = (graph: Graph) =>
   node.query(
     'select id from tasks where workflow_id = $1 union all select id from outcomes where id = any ($2::uuid[])',
@@ -72,7 +73,7 @@ test('a workflow goes whole: its first tasks stay as long as it does, counted fr
   expect(await typesOf(slow)).toEqual(['work', 'work'])
   await store.advance(20)
   await store.retain()
-  await expect(node.workflows.get(slow.id, null)).rejects.toMatchObject({ code: 'not_found' })
+  await expect(node.workflows.read(slow.id, null, whole)).rejects.toMatchObject({ code: 'not_found' })
   expect(await recordsOf(slow)).toEqual([])
   await expectSound(node, /open task|counted|a workflow runs|told|is a node/)
 })
@@ -86,7 +87,7 @@ test('a dead letter keeps its workflow whole, until it is discarded', async () =
   await node.stores.deadLetters.discard([dead.idOf('b')], null, { actor: 'api:tester', reason: null })
   await store.advance(2)
   await store.retain()
-  await expect(node.workflows.get(dead.id, null)).rejects.toMatchObject({ code: 'not_found' })
+  await expect(node.workflows.read(dead.id, null, whole)).rejects.toMatchObject({ code: 'not_found' })
   expect(await recordsOf(dead)).toEqual([])
   await expectSound(node, /open task|counted|a workflow runs|told|is a node/)
 })
