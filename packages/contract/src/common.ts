@@ -91,3 +91,7 @@ export const PageQuery = {
     }),
   ),
 }
+
+/** The same fields, any of which may be left out. */
+export const optional = (fields: Readonly<Record<string, TSchema>>): Record<string, TSchema> =>
+  Object.fromEntries(Object.entries(fields).map(([key, schema]) => [key, Type.Optional(schema)]))

@@ -39,6 +39,7 @@ export const components: Readonly<Record<string, TSchema>> = {
   Cause: explain.Cause,
   LogLine: logs.LogLine,
   LogPage: logs.LogPage,
+  LogRecord: logs.LogRecord,
   TaskError: tasks.TaskErrorSchema,
   Status,
   DeadLetter: dlq.DeadLetter,

@@ -1,5 +1,5 @@
 import { backoffs, causeCodes, jitters } from '@duly/domain'
-import Type, { type TSchema } from 'typebox'
+import Type from 'typebox'
 import {
   Count,
   closed,
@@ -10,6 +10,7 @@ import {
   NullableText,
   name,
   nullable,
+  optional,
   PriorityEnum,
   Status,
 } from './common.js'
@@ -104,9 +105,6 @@ const details = {
   blockers: Type.Array(Blocker, { description: 'The first 20.' }),
   blocker_count: Count,
 }
-
-const optional = (fields: Readonly<Record<string, TSchema>>): Record<string, TSchema> =>
-  Object.fromEntries(Object.entries(fields).map(([key, schema]) => [key, Type.Optional(schema)]))
 
 export const Cause = closed(
   { code: CodeEnum, message: Type.String({ description: 'One sentence for a person.' }), ...optional(details) },

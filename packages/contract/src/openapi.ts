@@ -30,7 +30,7 @@ function parametersOf(schema: TSchema | undefined, place: 'path' | 'query' | 'he
   })
 }
 
-function responseOf({ description, schema, contentType, headers }: ApiResponse): JsonObject {
+function responseOf({ description, schema, contentType, stream, headers }: ApiResponse): JsonObject {
   const media = contentType ?? (schema ? 'application/json' : undefined)
   const body = schema ? { schema: referenced(schema) } : {}
   const headerEntries = Object.entries(headers ?? {}).map(([name, doc]) => [
@@ -40,9 +40,13 @@ function responseOf({ description, schema, contentType, headers }: ApiResponse):
   return {
     description,
     ...(headerEntries.length > 0 ? { headers: Object.fromEntries(headerEntries) } : {}),
-    ...(media ? { content: { [media]: body } } : {}),
+    ...(media ? { content: { [media]: body, ...streamOf(stream) } } : {}),
   }
 }
+
+/** OpenAPI has no word for one record of many. */
+const streamOf = (stream: ApiResponse['stream']): JsonObject =>
+  stream ? { [stream.contentType]: { schema: referenced(stream.record) } } : {}
 
 function problemResponses(route: ApiRoute): JsonObject {
   const byStatus = new Map<number, ErrorCode[]>()

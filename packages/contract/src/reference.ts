@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox'
 import { components } from './components.js'
 import { type Described, fieldsOf, limitText, meaningOf, type TypeWriter, typeText } from './describe.js'
 import { markdownTable } from './markdown.js'
-import { type ApiRoute, problemsOf, routeList } from './routes.js'
+import { type ApiResponse, type ApiRoute, problemsOf, routeList } from './routes.js'
 import { tagList } from './tags.js'
 
 const markdown: TypeWriter = {
@@ -39,10 +39,15 @@ function bodyLine(route: ApiRoute): string[] {
   return [`Body: ${typeOf(route.body)}, at most ${limit}.`, '']
 }
 
+function bodyOf({ schema, contentType, stream }: ApiResponse): string {
+  const body = schema ? typeOf(schema) : (contentType ?? 'no body')
+  return stream ? `${body}, or ${typeOf(stream.record)} a line (\`${stream.contentType}\`)` : body
+}
+
 function answerRows(route: ApiRoute): string[][] {
   const good = Object.entries(route.responses).map(([status, response]) => [
     status,
-    response.schema ? typeOf(response.schema) : (response.contentType ?? 'no body'),
+    bodyOf(response),
     [response.description, ...Object.keys(response.headers ?? {}).map((name) => `Header \`${name}\`.`)].join(' '),
   ])
   const bad = problemsOf(route).map((code) => [

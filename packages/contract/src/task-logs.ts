@@ -1,6 +1,6 @@
 import { limits } from '@duly/domain'
 import Type, { type Static } from 'typebox'
-import { closed, Instant, NullableText, PageQuery, WaitSeconds } from './common.js'
+import { closed, Instant, NullableText, optional, PageQuery, WaitSeconds } from './common.js'
 
 /** From what matters least to what matters most. */
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const
@@ -24,6 +24,31 @@ export const LogPage = closed({
   progress: Type.Union([closed({ percent: Type.Number(), note: NullableText, updated_at: Instant }), Type.Null()]),
 })
 
+/** A record of a stream: what a log and its task come to while they are followed. */
+export const LogRecord = closed(
+  {
+    type: Type.Enum(['line', 'progress', 'end'], {
+      description:
+        'A line of the log; how far the handler is, when it says so anew; the last record, without which a stream was cut off.',
+    }),
+    cursor: Type.String({ description: 'To go on behind this record, in a later call with the same filters.' }),
+    ...optional(LogLine.properties),
+    percent: Type.Optional(Type.Number()),
+    note: Type.Optional(NullableText),
+    updated_at: Type.Optional(Instant),
+    is_complete: Type.Optional(
+      Type.Boolean({
+        description:
+          'Of the end: the task has ended, and all its lines were brought. False: come again, with the cursor.',
+      }),
+    ),
+    dropped_lines: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'Of the end: lines that the log had no room for.' }),
+    ),
+  },
+  { description: 'Each type has the fields that belong to it.' },
+)
+
 export const LogsQuery = closed({
   ...PageQuery,
   limit: Type.Optional(
@@ -35,7 +60,8 @@ export const LogsQuery = closed({
   follow: Type.Optional(
     Type.String({
       pattern: '^(true|false)?$',
-      description: '`?follow` is `?wait_seconds=30`: the answer is held until there is a line, or the task has ended.',
+      description:
+        '`?follow` is `?wait_seconds=30`: the answer is held until there is a line, or the task has ended. A stream follows anyway.',
     }),
   ),
 })

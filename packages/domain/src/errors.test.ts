@@ -24,7 +24,14 @@ describe('the error catalogue', () => {
       429: ['rate_limited'],
       431: ['headers_too_large'],
       500: ['internal'],
-      503: ['store_unavailable', 'commit_unknown', 'queue_full', 'shutting_down', 'not_served_here'],
+      503: [
+        'store_unavailable',
+        'commit_unknown',
+        'queue_full',
+        'too_many_streams',
+        'shutting_down',
+        'not_served_here',
+      ],
     })
   })
 

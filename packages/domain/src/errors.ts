@@ -154,6 +154,12 @@ export const errorCatalogue = {
     retryable: true,
     doc: 'The queue or the tenant is at its hard cap of waiting tasks. Repeat after Retry-After.',
   },
+  too_many_streams: {
+    status: 503,
+    title: 'Too many streams',
+    retryable: true,
+    doc: 'As many answers that are written as things happen are open at this node as may be. Repeat after Retry-After, or call without a stream.',
+  },
   shutting_down: {
     status: 503,
     title: 'Shutting down',

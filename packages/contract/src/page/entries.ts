@@ -66,10 +66,10 @@ ${fieldList(body)}
 ${example('An example of a whole body', body)}`
 }
 
-function answer(status: string, { schema, description: text, contentType, headers = {} }: ApiResponse): Html {
+function answer(status: string, { schema, description: text, contentType, stream, headers = {} }: ApiResponse): Html {
   const names = Object.keys(headers).map((name) => html` Header <code>${name}</code>.`)
   return html`
-<div><dt><span class="status">${status}</span> ${schema ? typeOf(schema) : (contentType ?? 'no body')}</dt>
+<div><dt><span class="status">${status}</span> ${schema ? typeOf(schema) : (contentType ?? 'no body')}${stream ? html`, or ${typeOf(stream.record)} a line (${stream.contentType})` : ''}</dt>
 <dd>${prose(text)}${names}${schema ? example('Example', schema) : ''}</dd></div>`
 }
 

@@ -9,6 +9,8 @@ export interface ApiResponse {
   /** Absent: no body, or one that is not JSON. */
   readonly schema?: TSchema
   readonly contentType?: string
+  /** What is answered to whoever accepts that type: records, one a line, written as things happen. */
+  readonly stream?: { readonly contentType: string; readonly record: TSchema }
   readonly headers?: Readonly<Record<string, string>>
 }
 

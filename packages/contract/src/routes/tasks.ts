@@ -166,9 +166,17 @@ export const taskRoutes = {
     description:
       `Oldest first. A task keeps ${limits.logsMaxLinesPerTask} lines and ${limits.logsMaxBytesPerTask} bytes at most, over all its attempts. ` +
       'With `wait_seconds` an answer that would bring no line is held until there is one or the task has ended, at most that ' +
-      'long. To follow a log, call again with `next_cursor` until `is_complete`; without waiting, read while `has_more`.',
+      'long. To follow a log, call again with `next_cursor` until `is_complete`; without waiting, read while `has_more`. ' +
+      'Or ask with `Accept: application/x-ndjson`: the answer is a stream of records, one a line, until the task has ended; ' +
+      'empty lines only keep the connection alive. One that ends otherwise is called again, with the `cursor` of the last record.',
     query: logs.LogsQuery,
-    responses: { 200: { description: 'A page.', schema: logs.LogPage } },
-    problems: ['not_found'],
+    responses: {
+      200: {
+        description: 'A page, or a stream of records.',
+        schema: logs.LogPage,
+        stream: { contentType: 'application/x-ndjson', record: logs.LogRecord },
+      },
+    },
+    problems: ['not_found', 'too_many_streams'],
   },
 } as const satisfies ApiRouteGroup

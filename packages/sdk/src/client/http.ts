@@ -17,6 +17,8 @@ export interface ApiRequest {
   /** How long the server may hold the answer, ms. */
   readonly waitMs?: number
   readonly signal?: AbortSignal | undefined
+  /** Take an answer of this type as it comes. */
+  readonly streams?: string
 }
 
 export interface ApiAnswer<T> {
@@ -24,6 +26,8 @@ export interface ApiAnswer<T> {
   readonly body: T
   /** The body as it came. */
   readonly text: string
+  /** Null: the answer is no stream. */
+  readonly chunks: AsyncIterable<Buffer> | null
 }
 
 /** Longest `Retry-After` and longest delay between two tries, ms. */
@@ -68,17 +72,20 @@ export class HttpClient {
   }
 
   async #once(request: ApiRequest): Promise<ApiAnswer<unknown>> {
-    const { method, path, body, headers, signal, waitMs = 0 } = request
+    const { method, path, body, signal, streams, waitMs = 0 } = request
+    const headers =
+      streams === undefined ? request.headers : { ...request.headers, accept: `${streams}, application/json` }
     const transport = waitMs > 0 ? this.#waiting : this.#transport
     const timeoutMs = this.#options.timeoutMs + waitMs
     let answer: Answer
     try {
-      answer = await transport.send({ method, path: `/api/v1${path}`, body, headers, timeoutMs, signal })
+      answer = await transport.send({ method, path: `/api/v1${path}`, body, headers, timeoutMs, signal, streams })
     } catch (error) {
       throw connectionErrorOf(error)
     }
     if (answer.status >= 300) throw problemOf(answer)
-    return { status: answer.status, body: parseBody(answer, this.#options.url), text: answer.body }
+    const { status, chunks, body: text } = answer
+    return { status, body: parseBody(answer, this.#options.url), text, chunks }
   }
 }
 

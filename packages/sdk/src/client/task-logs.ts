@@ -1,5 +1,8 @@
+import { DulyApiError } from '../errors.js'
 import { checkOptions, namesOf } from '../known-options.js'
-import type { HttpClient } from './http.js'
+import type { ApiAnswer, HttpClient } from './http.js'
+import { jsonLines, recordsIn } from './json-lines.js'
+import { StreamPages } from './log-stream.js'
 import { Patience } from './patience.js'
 import type { LogLine, LogPage } from './records.js'
 import { fromWire } from './wire.js'
@@ -24,20 +27,53 @@ const WAIT_SECONDS = 30
 /** An empty answer to a held call that comes sooner is followed by a rest, ms. */
 const HASTY_MS = 1_000
 
-/** The pages of a task's log, oldest lines first; when following, through outages of up to a minute, until the task has ended. */
+/**
+ * The pages of a task's log, oldest lines first; when following, through restarts and outages of up to a minute, until the task has ended,
+ * with pages that bring another progress alone. A server that knows no streams is asked for page after page.
+ */
 export async function* readLogs(http: HttpClient, path: string, options: LogOptions): AsyncGenerator<LogPage, void> {
   checkOptions('tasks.logs', options, { names: logNames })
   const { follow = false, signal } = options
   const patience = new Patience(signal)
+  const pages = new StreamPages()
   let cursor = options.cursor ?? null
+  let progress: LogPage['progress'] = null
   for (;;) {
     const askedAt = performance.now()
-    const page = await ask(http, `${path}?${queryOf(options, cursor)}`, { follow, signal, patience })
-    if (page.items.length > 0 || page.isComplete || !follow) yield page
-    if (page.nextCursor === null || !(follow || page.hasMore)) return
-    cursor = page.nextCursor
-    if (page.items.length === 0 && performance.now() - askedAt < HASTY_MS) await patience.rest()
+    const answer = await ask(http, `${path}?${queryOf(options, cursor)}`, { follow, signal, patience })
+    let hasNews = false
+    for await (const page of pagesOf(answer, { pages, patience, signal })) {
+      const isNews = page.items.length > 0 || page.isComplete || !isSame(page.progress, progress)
+      if (isNews || !follow) yield page
+      hasNews ||= isNews
+      progress = page.progress
+      cursor = page.nextCursor
+      if (cursor === null || !(follow || page.hasMore)) return
+    }
+    if (!hasNews && performance.now() - askedAt < HASTY_MS) await patience.rest()
     else patience.heard()
+  }
+}
+
+const isSame = (one: LogPage['progress'], other: LogPage['progress']): boolean =>
+  one?.percent === other?.percent &&
+  one?.note === other?.note &&
+  one?.updatedAt.getTime() === other?.updatedAt.getTime()
+
+/** A page, or those that a stream comes to. One that breaks ends as one that is to be gone on with. */
+async function* pagesOf(
+  { body, chunks }: ApiAnswer<unknown>,
+  { pages, patience, signal }: Pick<Asking, 'patience' | 'signal'> & { readonly pages: StreamPages },
+): AsyncGenerator<LogPage, void> {
+  if (chunks === null) return yield fromWire(body) as LogPage
+  try {
+    for await (const records of recordsIn(chunks)) {
+      patience.heard()
+      if (records.length > 0) yield pages.next(records)
+    }
+  } catch (error) {
+    signal?.throwIfAborted()
+    await patience.bear(error)
   }
 }
 
@@ -56,14 +92,15 @@ interface Asking {
   readonly patience: Patience
 }
 
-async function ask(http: HttpClient, path: string, { follow, signal, patience }: Asking): Promise<LogPage> {
+async function ask(http: HttpClient, path: string, { follow, signal, patience }: Asking): Promise<ApiAnswer<unknown>> {
   const waitMs = follow ? WAIT_SECONDS * 1_000 : 0
+  let streams = follow ? { streams: jsonLines } : {}
   for (;;) {
     try {
-      const answer = await http.call({ method: 'GET', path, repeatable: true, waitMs, signal })
-      return fromWire(answer.body) as LogPage
+      return await http.call({ method: 'GET', path, repeatable: true, waitMs, signal, ...streams })
     } catch (error) {
       if (!follow) throw error
+      if (error instanceof DulyApiError && error.code === 'too_many_streams') streams = {}
       await patience.bear(error)
     }
   }

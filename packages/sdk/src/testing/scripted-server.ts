@@ -18,8 +18,12 @@ export interface Reply {
   readonly headers?: Record<string, string>
   /** Raw JSON is sent as it is written. */
   readonly body?: unknown
-  /** Cut the connection instead of answering. */
+  /** A body that is no JSON. */
+  readonly text?: string
+  /** Cut the connection instead of answering; behind the text, if there is one. */
   readonly cut?: boolean
+  /** Say no more after the text, and keep the answer open. */
+  readonly isOpen?: boolean
 }
 
 /** A peer that answers as the test says and remembers what it was asked. */
@@ -85,12 +89,12 @@ export class ScriptedServer {
     }
     this.calls.push(call)
     this.notify()
-    const { status = 200, headers = {}, body, cut = false } = await this.#answer(call)
-    if (cut) {
-      request.socket.destroy()
-      return
-    }
+    const { status = 200, headers = {}, body, text: answer, cut = false, isOpen = false } = await this.#answer(call)
+    if (cut && answer === undefined) return void request.socket.destroy()
     response.writeHead(status, { 'content-type': 'application/json', ...headers })
+    if (cut) return void response.write(answer, () => request.socket.destroy())
+    if (isOpen) return void response.write(answer)
+    if (answer !== undefined) return void response.end(answer)
     response.end(body instanceof RawJson ? body.text : body === undefined ? '' : JSON.stringify(body))
     this.notify()
   }

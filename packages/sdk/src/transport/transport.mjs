@@ -23,6 +23,7 @@ import https from 'node:https'
  * @property {Readonly<Record<string, string>> | undefined} [headers]
  * @property {number} timeoutMs longest silence on the connection
  * @property {AbortSignal | undefined} [signal]
+ * @property {string | undefined} [streams] an answer of this type comes as it is written
  * @property {(() => void) | undefined} [onSent] called once: the request was handed to the operating system, or failed
  */
 
@@ -31,6 +32,7 @@ import https from 'node:https'
  * @property {number} status
  * @property {http.IncomingHttpHeaders} headers
  * @property {string} body
+ * @property {AsyncIterable<Buffer> | null} chunks the body of a stream, while it comes; it rejects with a {@link TransportError}
  * @property {boolean} isElsewhereNext this node cannot serve now, and the next request goes to another one
  */
 
@@ -165,9 +167,10 @@ function converse(request, exchange) {
     request.on('timeout', () => request.destroy(new TransportError('TIMEOUT', `no answer in ${exchange.timeoutMs} ms`)))
     request.on('response', (response) => {
       const { statusCode: status = 0, headers } = response
+      if (isStream(headers, exchange)) return resolve({ status, headers, body: '', chunks: chunksOf(response, settle) })
       readBody(response, (body) => {
         settle()
-        resolve({ status, headers, body })
+        resolve({ status, headers, body, chunks: null })
       }).on('error', fail)
     })
     if (onSent !== undefined) request.once('finish', markSent)
@@ -175,6 +178,31 @@ function converse(request, exchange) {
     else signal?.addEventListener('abort', onAbort)
     request.end(exchange.body)
   })
+}
+
+/**
+ * @param {http.IncomingHttpHeaders} headers
+ * @param {Exchange} exchange
+ */
+function isStream(headers, { streams }) {
+  return streams !== undefined && headers['content-type']?.startsWith(streams) === true
+}
+
+/**
+ * Taken no faster than they are wanted; whoever stops before the end ends the connection.
+ *
+ * @param {http.IncomingMessage} response
+ * @param {() => void} settle
+ * @returns {AsyncIterable<Buffer>}
+ */
+async function* chunksOf(response, settle) {
+  try {
+    yield* response
+  } catch (error) {
+    throw asTransportError(error)
+  } finally {
+    settle()
+  }
 }
 
 /**

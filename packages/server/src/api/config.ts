@@ -18,6 +18,10 @@ export interface ApiConfig {
   readonly connectionsCheckMs?: number
   /** What is still read and thrown away of a client that goes on sending after its last answer: 5 s, and as much as the largest body. */
   readonly linger?: LingerLimits
+  /** Logs that are followed as streams at a time: 1,000. */
+  readonly maxStreams?: number
+  /** How often a stream says something, if only an empty line: 10 s. */
+  readonly streamHeartbeatMs?: number
   readonly version?: string
   /** False: a node without the role `api`, which answers probes and scrapers alone. */
   readonly servesCalls?: boolean
@@ -39,6 +43,8 @@ export function resolveApiConfig(config: ApiConfig): ResolvedApiConfig {
     requestTimeoutMs: config.requestTimeoutMs ?? 30_000,
     connectionsCheckMs: config.connectionsCheckMs ?? 2_000,
     linger: config.linger ?? { ms: 5_000, bytes: limits.batchBodyMaxBytes },
+    maxStreams: config.maxStreams ?? 1_000,
+    streamHeartbeatMs: config.streamHeartbeatMs ?? 10_000,
     version: config.version ?? '0.1.0',
     servesCalls: config.servesCalls ?? true,
     singleBodyMaxBytes: Math.max(limits.singleBodyMaxBytes, payloadMaxBytes + MiB),

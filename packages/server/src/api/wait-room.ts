@@ -36,7 +36,22 @@ export class WaitRoom {
    * Runs a call with its signal. A call that fails only because the node closes is answered 503 `shutting_down`; one whose
    * key is good no more when it ends is answered 401, whatever it brought.
    */
-  async hold<T>({ reply, caller }: HeldCall, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async hold<T>(held: HeldCall, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { signal, leave } = this.enter(held)
+    try {
+      const answer = await call(signal)
+      await this.confirm(held)
+      return answer
+    } catch (error) {
+      if (this.#closing && signal.aborted && !(error instanceof DulyError)) throw shuttingDown()
+      throw error
+    } finally {
+      leave()
+    }
+  }
+
+  /** The same for an answer that goes on after its head: whoever enters must leave, and confirm the key before more is told. */
+  enter({ reply, caller }: HeldCall): { readonly signal: AbortSignal; readonly leave: () => void } {
     const { raw: response } = reply
     const controller = new AbortController()
     const onClose = () => {
@@ -45,17 +60,16 @@ export class WaitRoom {
     response.once('close', onClose)
     if (this.#closing || response.destroyed) controller.abort()
     this.#waiting.set(controller, caller)
-    try {
-      const answer = await call(controller.signal)
-      await this.#gate?.confirm(caller)
-      return answer
-    } catch (error) {
-      if (this.#closing && controller.signal.aborted && !(error instanceof DulyError)) throw shuttingDown()
-      throw error
-    } finally {
+    const leave = (): void => {
       this.#waiting.delete(controller)
       response.off('close', onClose)
     }
+    return { signal: controller.signal, leave }
+  }
+
+  /** @throws DulyError `unauthenticated` when the key is good no more */
+  async confirm({ caller }: Pick<HeldCall, 'caller'>): Promise<void> {
+    await this.#gate?.confirm(caller)
   }
 
   /** Ends every wait; from now on new requests are refused. */

@@ -8,7 +8,7 @@ import { expectSound, openRow } from '../testing/facts.js'
 import { say, startLife, words } from '../testing/lives.js'
 import { startTcpProxy, type TcpProxy } from '../testing/tcp-proxy.js'
 import { newTask, openTestNode, openTestStore, type TestNode } from '../testing/test-node.js'
-import { Graph } from '../testing/workflows.js'
+import { Graph, whole } from '../testing/workflows.js'
 import { DeadLetters } from './dead-letters.js'
 import { Queues } from './queues.js'
 
@@ -101,7 +101,7 @@ const operations: Readonly<Record<string, Operation>> = {
     statement: 'reopen_nodes',
     prepare: async () => {
       const { id, ids } = await failedGraph()
-      const call = () => node.workflows.retry(id, null, api)
+      const call = () => node.workflows.retry(id, null, api, whole)
       return { call, answer: { id, status: 'RUNNING' }, effects: made([...ids.values()][0] as Uuid, 'replay') }
     },
   },

@@ -107,7 +107,7 @@ describe('nodes that wait for nobody', () => {
     expect(await graph.status()).toBe('RUNNING')
     await graph.say('now')
     expect(await graph.standing()).toEqual({ split: 'SUCCEEDED', now: 'SUCCEEDED', later: 'SCHEDULED' })
-    const record = await node.workflows.get(graph.id, null)
+    const record = await node.workflows.read(graph.id, null, whole)
     expect(record).toMatchObject({ status: 'RUNNING', open: 1, criticalPath: { nodes: ['split', 'later'] } })
     expect(record.graph.map(({ dependencies, addedBy }) => [dependencies, addedBy])).toEqual([
       [[], null],
@@ -127,7 +127,7 @@ describe('nodes that wait for nobody', () => {
     await graph.say('split')
     expect(await graph.run(() => words.fail)).toEqual([['bad']])
     expect(await graph.status()).toBe('FAILED')
-    await node.workflows.retry(graph.id, null, api)
+    await node.workflows.retry(graph.id, null, api, whole)
     expect(await graph.run()).toEqual([['bad']])
     expect(await graph.status()).toBe('SUCCEEDED')
     await expectSound(node)

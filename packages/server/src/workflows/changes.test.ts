@@ -244,5 +244,5 @@ test('a retry that no rule allows says what could be run again, if anything', as
   )
   await node.stores.deadLetters.discard([graph.idOf('a')], null, { actor: 'api', reason: null })
   expect(await refusal('b')).toMatch(/; a was discarded, or its record is gone, so that it can not run again\.$/)
-  await expect(node.workflows.retry(graph.id, null, api)).rejects.toThrow('a was discarded')
+  await expect(node.workflows.retry(graph.id, null, api, whole)).rejects.toThrow('a was discarded')
 })

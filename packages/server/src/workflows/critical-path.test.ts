@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { words } from '../testing/lives.js'
 import { openTestStore } from '../testing/test-node.js'
-import { Graph } from '../testing/workflows.js'
+import { Graph, whole } from '../testing/workflows.js'
 
 const { node } = await openTestStore()
-const pathOf = async (graph: Graph) => (await node.workflows.get(graph.id, null)).criticalPath
+const pathOf = async (graph: Graph) => (await node.workflows.read(graph.id, null, whole)).criticalPath
 
 test('ends at the task that waits for a worker, for its time or for its retry now', async () => {
   const graph = await Graph.submit(node, { a: {}, b: { after: ['a'] }, c: { after: ['b'] } })

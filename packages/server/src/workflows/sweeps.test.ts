@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { expectSound } from '../testing/facts.js'
 import { reportOf, words } from '../testing/lives.js'
 import { openTestStore } from '../testing/test-node.js'
-import { Graph, type NodeSpec } from '../testing/workflows.js'
+import { Graph, type NodeSpec, whole } from '../testing/workflows.js'
 
 const { node } = await openTestStore()
 const api = { kind: 'api', name: 'tester' } as const
@@ -114,9 +114,9 @@ describe('a workflow of which more is to be cancelled', () => {
     await graph.say('a', words.fail)
     await graph.say('c', words.stop)
     await begin(graph.id)
-    await expect(node.workflows.retry(graph.id, null, api)).rejects.toMatchObject({ code: 'store_unavailable' })
+    await expect(node.workflows.retry(graph.id, null, api, whole)).rejects.toMatchObject({ code: 'store_unavailable' })
     await node.nodeEnds.settle()
-    expect(await node.workflows.retry(graph.id, null, api)).toMatchObject({ status: 'RUNNING' })
+    expect(await node.workflows.retry(graph.id, null, api, whole)).toMatchObject({ status: 'RUNNING' })
     await graph.run()
   })
 })

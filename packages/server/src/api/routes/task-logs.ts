@@ -1,8 +1,9 @@
 import { type LogsQueryBody, logLevels } from '@duly/contract'
-import type { Uuid } from '@duly/domain'
+import type { TenantScope, Uuid } from '@duly/domain'
 import type { FastifyInstance } from 'fastify'
 import type { LogPage, LogRequest, StoredLine } from '../../model.js'
 import type { ApiContext } from '../context.js'
+import { asksForStream, type FollowedLog, LogStreams, streamType } from '../log-stream.js'
 import { mount } from '../mount.js'
 import { readPage, writeCursor } from '../page.js'
 import { instant, type WritableObject, writeJson } from '../write-json.js'
@@ -47,11 +48,35 @@ function waitMsOf({ wait_seconds: seconds, follow }: LogsQueryBody): number {
   return follow === '' || follow === 'true' ? followMs : 0
 }
 
+/** Proxies that gather answers are asked to pass this one on as it comes. */
+const streamHeaders = { connection: 'close', 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
+
+interface Followed {
+  readonly request: LogRequest
+  readonly logs: ApiContext['services']['logs']
+  readonly tenant: TenantScope
+}
+
+function followed(id: Uuid, query: LogsQueryBody, { request, logs, tenant }: Followed): FollowedLog {
+  const list = listOf(id, query)
+  return {
+    read: (after, waitMs, signal) => logs.read(id, tenant, { ...request, after, waitMs, signal }),
+    ...{ after: request.after, lineOf, cursorOf: (after) => writeCursor(list, String(after)) },
+  }
+}
+
 export function registerTaskLogs(app: FastifyInstance, context: ApiContext): void {
   const { logs } = context.services
+  const { maxStreams: most, streamHeartbeatMs: heartbeatMs } = context.config
+  const streams = new LogStreams({ waits: context.waits, most, heartbeatMs })
   mount(app, context, 'readLogs', {
     handle: async ({ id, query, ...call }) => {
       const request = toRequest(id, query)
+      if (asksForStream(call.request)) {
+        const body = await streams.open(call, followed(id, query, { request, logs, tenant: call.caller.tenant }))
+        // the connection ends with it: whoever comes again may come to another node
+        return { status: 200, stream: { type: streamType, body }, headers: streamHeaders }
+      }
       const waitMs = waitMsOf(query)
       const read = (signal: AbortSignal) => logs.read(id, call.caller.tenant, { ...request, waitMs, signal })
       const page = await (waitMs === 0 ? read(new AbortController().signal) : context.waits.hold(call, read))

@@ -58,6 +58,13 @@ export function contractErrors(operation: OperationId, status: number, body: unk
   return schema === undefined ? [`status ${status} has no schema`] : compileValidator(schema)(body)
 }
 
+/** The same of a record of an answer that is a stream. */
+export function recordErrors(operation: OperationId, record: unknown): readonly unknown[] {
+  const route: ApiRoute = apiRoutes[operation]
+  const schema = route.responses[200]?.stream?.record
+  return schema === undefined ? ['it has no stream'] : compileValidator(schema)(record)
+}
+
 /** The errors of a problem document as `path: message`. */
 export function errorsOf(answer: { readonly json: Record<string, unknown> }): string[] {
   const errors = answer.json.errors as readonly { readonly path: string; readonly message: string }[]
