@@ -1,4 +1,4 @@
-import { backoffs, causeCodes, jitters } from '@duly/domain'
+import { backoffs, causeCodes, jitters, triggerRules } from '@duly/domain'
 import Type from 'typebox'
 import {
   Count,
@@ -104,6 +104,7 @@ const details = {
   actor: NullableText,
   blockers: Type.Array(Blocker, { description: 'The first 20.' }),
   blocker_count: Count,
+  trigger_rule: Type.Enum([...triggerRules], { description: 'Of a task of a workflow: by which it is judged.' }),
 }
 
 export const Cause = closed(

@@ -1,8 +1,9 @@
 import type { Priority } from '../lane.js'
 import type { Backoff, Jitter } from '../retry.js'
 import type { Uuid } from '../uuid.js'
+import type { TriggerRule } from '../workflow/index.js'
 import type { CauseCode } from './codes.js'
-import type { Blocker, ErrorFacts, NearWorker } from './facts.js'
+import type { Blocker, BlockerFacts, ErrorFacts, NearWorker } from './facts.js'
 
 /** How long the tasks ahead may take, and what that was reckoned from. */
 export interface WaitEstimate {
@@ -70,6 +71,7 @@ export interface CauseDetails {
   readonly actor?: string | null
   readonly blockers?: readonly Blocker[]
   readonly blockerCount?: number
+  readonly triggerRule?: TriggerRule
 }
 
 /** One cause of how a task stands, in a sentence and in numbers. */
@@ -83,4 +85,11 @@ export const cause = (code: CauseCode, message: string, details: CauseDetails = 
   code,
   message,
   ...details,
+})
+
+/** The numbers of what a task waits for, or was not run for. */
+export const blockerDetails = ({ tasks, count, rule }: BlockerFacts): CauseDetails => ({
+  blockers: tasks,
+  blockerCount: count,
+  ...(rule === null ? {} : { triggerRule: rule }),
 })

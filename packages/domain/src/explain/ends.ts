@@ -1,6 +1,6 @@
-import { type Cause, cause } from './cause.js'
+import { blockerDetails, type Cause, cause } from './cause.js'
 import type { BlockerFacts, EndFacts, ErrorFacts, ExplainFacts, TaskFacts } from './facts.js'
-import { count, errorText, lengthOf, many, workerText } from './words.js'
+import { count, errorText, lengthOf, many, ruleText, workerText } from './words.js'
 
 /** Of a task that has ended: how and why, and what is left of it. */
 export function ended(facts: ExplainFacts): Cause[] {
@@ -39,7 +39,7 @@ function succeeded(facts: ExplainFacts, end: EndFacts): Cause {
 function failed(facts: ExplainFacts, end: EndFacts): Cause {
   const { error } = end
   if (end.reason === 'dependency') {
-    const message = `It was not run ${ago(facts, end)}, since ${endedText(facts.blockers)} ended otherwise than it must.`
+    const message = `It was not run ${ago(facts, end)}, since ${endedText(facts.blockers)} ended otherwise than ${demand(facts.blockers)}.`
     return cause('dependency_failed', message, { ...common(facts, end), error, ...blockersOf(facts) })
   }
   const message = `Attempt ${facts.task.attempt} ended it with a permanent error ${ago(facts, end)}${because(error)}.`
@@ -93,7 +93,7 @@ function cancelled(facts: ExplainFacts, end: EndFacts): Cause {
     case 'expired':
       return cause('expired', `It had not started when it was to have, and expired ${when}.`, details)
     case 'skipped':
-      return cause('skipped', `It was skipped ${when}: its trigger rule can not be met.`, {
+      return cause('skipped', `It was skipped ${when}: ${unmet(facts.blockers)}.`, {
         ...details,
         ...blockersOf(facts),
       })
@@ -110,6 +110,19 @@ function cancelled(facts: ExplainFacts, end: EndFacts): Cause {
   }
 }
 
+const unmet = (blockers: BlockerFacts | null): string => {
+  const rule = blockers?.rule ?? null
+  return rule === null
+    ? 'its trigger rule can not be met'
+    : `by its trigger rule ${rule} it runs ${ruleText[rule]}, which can not be any more`
+}
+
+/** How what it depended on must have ended. */
+const demand = (blockers: BlockerFacts | null): string => {
+  const rule = blockers?.rule ?? null
+  return rule === null || rule === 'all_succeeded' ? 'it must' : `its trigger rule ${rule} asks`
+}
+
 /** What it depended on and what ended without success, the first three by their names. */
 function endedText(blockers: BlockerFacts | null): string {
   if (blockers === null || blockers.tasks.length === 0) return 'a task that it depends on'
@@ -118,7 +131,6 @@ function endedText(blockers: BlockerFacts | null): string {
   return more > 0 ? `${named.join(', ')} and ${count(more)} more` : named.join(', ')
 }
 
-const blockersOf = ({ blockers }: ExplainFacts) =>
-  blockers === null ? {} : { blockers: blockers.tasks, blockerCount: blockers.count }
+const blockersOf = ({ blockers }: ExplainFacts) => (blockers === null ? {} : blockerDetails(blockers))
 
 const byWhom = ({ actor }: Pick<EndFacts, 'actor'>): string => (actor === null ? '' : `, by ${actor}`)

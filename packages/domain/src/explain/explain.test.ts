@@ -88,11 +88,18 @@ describe('a task that has ended', () => {
     expect(codes(upstream)).toEqual(['dependency_failed'])
     const node = (name: string, status: 'FAILED' | 'DEAD') => ({ id: uuid, node: name, status })
     const tasks = [node('a', 'DEAD'), node('b', 'FAILED'), node('c', 'FAILED'), node('d', 'FAILED')]
-    const named = explain({ ...upstream, blockers: { kind: 'dependencies', count: 5, tasks } })
+    const named = explain({ ...upstream, blockers: { kind: 'dependencies', count: 5, tasks, rule: 'all_succeeded' } })
     expect(named.summary).toBe(
       'It was not run 3 min ago, since a (DEAD), b (FAILED), c (FAILED) and 2 more ended otherwise than it must.',
     )
-    expect(named.causes[0]).toMatchObject({ blockerCount: 5, blockers: tasks })
+    expect(named.causes[0]).toMatchObject({ blockerCount: 5, blockers: tasks, triggerRule: 'all_succeeded' })
+    const ruled = explain({
+      ...upstream,
+      blockers: { kind: 'dependencies', count: 1, tasks: [node('a', 'DEAD')], rule: 'none_failed' },
+    })
+    expect(ruled.summary).toBe(
+      'It was not run 3 min ago, since a (DEAD) ended otherwise than its trigger rule none_failed asks.',
+    )
   })
 
   it('DEAD by failures, crashes or snoozes, and what became of the dead letter', () => {
@@ -163,7 +170,7 @@ describe('every explanation', () => {
             running: name === 'RUNNING' ? run({ startedAtMs: at, deadlineAtMs: then, lastHeartbeatAtMs: at }) : null,
             end: isOpen ? null : end({ completedAtMs: at }),
           }
-          const blockers = name === 'BLOCKED' ? ({ kind: 'earlier', count: a, tasks: [] } as const) : null
+          const blockers = name === 'BLOCKED' ? ({ kind: 'earlier', count: a, tasks: [], rule: null } as const) : null
           const { summary, causes } = explain(facts({ task, blockers }))
           expect(causes.length).toBeGreaterThan(0)
           expect(summary).toBe(causes[0]?.message)

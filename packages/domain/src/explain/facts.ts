@@ -2,6 +2,7 @@ import type { Priority } from '../lane.js'
 import type { Backoff, Jitter } from '../retry.js'
 import type { TaskStatus } from '../statuses.js'
 import type { Uuid } from '../uuid.js'
+import type { TriggerRule } from '../workflow/index.js'
 
 /** An error in short. */
 export interface ErrorFacts {
@@ -152,6 +153,8 @@ export interface BlockerFacts {
   readonly count: number
   /** The first of them. */
   readonly tasks: readonly Blocker[]
+  /** By which the waiting task of a workflow is judged; null: it is of none. */
+  readonly rule: TriggerRule | null
 }
 
 /** All that an explanation is made of, as the store has it. Instants are epoch ms of its clock. */

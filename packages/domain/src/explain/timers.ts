@@ -1,6 +1,7 @@
-import { type Cause, cause } from './cause.js'
+import type { TriggerRule } from '../workflow/index.js'
+import { blockerDetails, type Cause, cause } from './cause.js'
 import type { AttemptFacts, BlockerFacts, ExplainFacts } from './facts.js'
-import { count, errorText, lengthOf, many } from './words.js'
+import { count, errorText, lengthOf, many, ruleText } from './words.js'
 
 /** Of a SCHEDULED task: what it waits for. */
 export function scheduled(facts: ExplainFacts): Cause[] {
@@ -74,20 +75,23 @@ function withoutScheduler({ schedulers: { live, lastSeenAtMs }, nowMs }: Explain
 /** Of a BLOCKED task: whose ends it waits for. */
 export function blocked({ blockers }: ExplainFacts): Cause[] {
   if (blockers === null) return []
-  const { kind, count: blockerCount, tasks } = blockers
-  const code = kind === 'earlier' ? 'waits_for_earlier' : 'waits_for_dependencies'
-  return [cause(code, blockersText(blockers), { blockers: tasks, blockerCount })]
+  const code = blockers.kind === 'earlier' ? 'waits_for_earlier' : 'waits_for_dependencies'
+  return [cause(code, blockersText(blockers), blockerDetails(blockers))]
 }
 
-function blockersText({ kind, count: all, tasks }: BlockerFacts): string {
+function blockersText({ kind, count: all, tasks, rule }: BlockerFacts): string {
   if (all === 0) return 'What it waited for has ended: it becomes ready in an instant.'
   const what =
     kind === 'earlier' ? `${many(all, 'earlier task')} of its recurring task` : many(all, 'task that it depends on')
   if (kind === 'earlier') return `It waits for the end of ${what}, told to stop.`
   const named = tasks.slice(0, 3).map(({ node, status }) => `${node ?? 'a task'} ${status}`)
   const more = all > named.length ? `, and ${count(all - named.length)} more` : ''
-  return `It waits for ${dependencies(all)}: ${named.join(', ')}${more}.`
+  return `It waits for ${dependencies(all)}: ${named.join(', ')}${more}.${runsOnce(rule)}`
 }
+
+/** When a task runs whose rule is not the default, which everybody expects. */
+const runsOnce = (rule: TriggerRule | null): string =>
+  rule === null || rule === 'all_succeeded' ? '' : ` By its trigger rule ${rule} it runs ${ruleText[rule]}.`
 
 const dependencies = (n: number): string => (n === 1 ? '1 dependency' : `${count(n)} dependencies`)
 

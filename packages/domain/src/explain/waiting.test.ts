@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { attempt, facts, lane, nowMs, uuid, workers } from '../testing/explained.js'
+import type { TriggerRule } from '../workflow/index.js'
 import { explain } from './explain.js'
 import type { ExplainFacts } from './facts.js'
 
@@ -240,7 +241,8 @@ describe('a BLOCKED task', () => {
   const blocked = { status: 'BLOCKED' } as const
 
   it('of a recurring one waits for earlier ones', () => {
-    const blockers = { kind: 'earlier', count: 2, tasks: [{ id: uuid, node: null, status: 'RUNNING' }] } as const
+    const tasks = [{ id: uuid, node: null, status: 'RUNNING' }] as const
+    const blockers = { kind: 'earlier', count: 2, tasks, rule: null } as const
     expect(explain(facts({ task: blocked, blockers }))).toMatchObject({
       summary: 'It waits for the end of 2 earlier tasks of its recurring task, told to stop.',
       causes: [{ code: 'waits_for_earlier', blockerCount: 2, blockers: blockers.tasks }],
@@ -252,9 +254,13 @@ describe('a BLOCKED task', () => {
   it('of a workflow names what it depends on', () => {
     const of = (node: string, status: 'RUNNING' | 'PENDING') => ({ id: uuid, node, status })
     const tasks = [of('a', 'RUNNING'), of('b', 'PENDING'), of('c', 'PENDING'), of('d', 'PENDING')]
-    const blockers = { kind: 'dependencies', count: 12, tasks } as const
-    expect(explain(facts({ task: blocked, blockers })).summary).toBe(
-      'It waits for 12 dependencies: a RUNNING, b PENDING, c PENDING, and 9 more.',
+    const by = (rule: TriggerRule) =>
+      explain(facts({ task: blocked, blockers: { kind: 'dependencies', count: 12, tasks, rule } }))
+    const named = 'It waits for 12 dependencies: a RUNNING, b PENDING, c PENDING, and 9 more.'
+    expect(by('all_succeeded').summary).toBe(named)
+    expect(by('one_succeeded').summary).toBe(
+      `${named} By its trigger rule one_succeeded it runs as soon as one has succeeded.`,
     )
+    expect(by('all_done').causes[0]).toMatchObject({ blockerCount: 12, triggerRule: 'all_done' })
   })
 })

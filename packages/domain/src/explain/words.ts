@@ -1,5 +1,6 @@
 import { encodeId } from '../ids.js'
 import type { Uuid } from '../uuid.js'
+import type { TriggerRule } from '../workflow/index.js'
 import type { ErrorFacts } from './facts.js'
 
 const units = [
@@ -36,6 +37,15 @@ export function workerText(name: string | null, id: Uuid | null): string {
   const shown = id === null ? null : encodeId('worker', id)
   if (name === null) return shown === null ? 'a worker' : `worker ${shown}`
   return shown === null ? `worker ${name}` : `worker ${name} (${shown})`
+}
+
+/** When a task of each rule runs, as the end of a sentence. */
+export const ruleText: Readonly<Record<TriggerRule, string>> = {
+  all_succeeded: 'once all have succeeded',
+  none_failed: 'once all have succeeded or were skipped',
+  all_done: 'once all have ended',
+  one_succeeded: 'as soon as one has succeeded',
+  one_failed: 'as soon as one has failed or was cancelled',
 }
 
 const longestError = 200

@@ -1,5 +1,6 @@
 import type { BackoffKind, JitterKind, Priority } from '../define-task.js'
 import type { TaskStatus } from './records.js'
+import type { TriggerRule } from './workflow-records.js'
 
 /** A live worker that lacks one thing to run the task. */
 export interface NearWorker {
@@ -86,6 +87,8 @@ export interface Cause {
   /** The first 20 tasks whose ends it waits for; `node` is the name in the workflow. */
   readonly blockers?: readonly { readonly id: string; readonly node: string | null; readonly status: TaskStatus }[]
   readonly blockerCount?: number
+  /** By which the task of a workflow is judged. */
+  readonly triggerRule?: TriggerRule
 }
 
 /** Why a task stands as it stands. */

@@ -173,7 +173,7 @@ with parent as materialized (
   where e.child = $1 and case when $2::boolean then n.ended <> 'succeeded' else n.ended is null end
   order by n.position limit ${countBound}
 )
-select (select count(*)::integer from parent) as count,
+select (select count(*)::integer from parent) as count, (select c.trigger_rule from workflow_nodes c where c.id = $1) as rule,
   (select coalesce(json_agg(json_build_object('id', p.id, 'node', p.name,
       'status', coalesce(o.status, u.status, case p.ended when 'failed' then 'FAILED' else 'CANCELLED' end)) order by p.position), '[]')
     from (select * from parent order by position limit ${shownBound}) p

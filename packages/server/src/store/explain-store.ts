@@ -108,13 +108,13 @@ export class ExplainStore {
   /** What a node of a workflow waits for; or, of one that was not run, what ended without success before it. */
   async dependencies(id: Uuid, wasNotRun: boolean): Promise<BlockerFacts> {
     const [row] = await this.#database.query<Omit<BlockerFacts, 'kind'>>(sql.dependencies, [id, wasNotRun])
-    return { kind: 'dependencies', count: row?.count ?? 0, tasks: row?.tasks ?? [] }
+    return { kind: 'dependencies', count: row?.count ?? 0, tasks: row?.tasks ?? [], rule: row?.rule ?? null }
   }
 
   /** The earlier tasks of its recurring task whose ends a BLOCKED one waits for. */
   async earlier(cronId: Uuid): Promise<BlockerFacts> {
     const [row] = await this.#database.query<Omit<BlockerFacts, 'kind'>>(sql.earlier, [cronId])
-    return { kind: 'earlier', count: row?.count ?? 0, tasks: row?.tasks ?? [] }
+    return { kind: 'earlier', count: row?.count ?? 0, tasks: row?.tasks ?? [], rule: null }
   }
 }
 

@@ -220,13 +220,31 @@ describe('a task that has ended', () => {
 })
 
 describe('a node of a workflow', () => {
+  test('that was skipped names its rule', async () => {
+    const graph = await Graph.submit(node, { a: {}, mend: { after: ['a'], rule: 'one_failed' } })
+    await graph.claim()
+    expect((await bench.explain(graph.idOf('mend'))).summary).toBe(
+      'It waits for 1 dependency: a RUNNING. By its trigger rule one_failed it runs as soon as one has failed or was cancelled.',
+    )
+    await graph.say('a')
+    const { summary, causes } = await bench.explain(graph.idOf('mend'))
+    expect(summary).toMatch(
+      /^It was skipped .+ ago: by its trigger rule one_failed it runs as soon as one has failed or was cancelled, which can not be any more\.$/,
+    )
+    expect(causes[0]).toMatchObject({ code: 'skipped', triggerRule: 'one_failed', blockerCount: 0 })
+  })
+
   test('names what it waits for, and what ended otherwise than it must', async () => {
     const graph = await Graph.submit(node, { a: {}, b: {}, join: { after: ['a', 'b'] }, last: { after: ['join'] } })
     const id = (name: string): Uuid => graph.idOf(name)
     await graph.claim()
     const both = await bench.explain(id('join'))
     expect(both.summary).toBe('It waits for 2 dependencies: a RUNNING, b RUNNING.')
-    expect(both.causes[0]).toMatchObject({ code: 'waits_for_dependencies', blockerCount: 2 })
+    expect(both.causes[0]).toMatchObject({
+      code: 'waits_for_dependencies',
+      blockerCount: 2,
+      triggerRule: 'all_succeeded',
+    })
     await graph.say('a')
     expect((await bench.explain(id('join'))).causes[0]?.blockers).toEqual([
       { id: id('b'), node: 'b', status: 'RUNNING' },
