@@ -6,6 +6,7 @@ const rules: readonly { readonly path: RegExp; readonly message: RegExp }[] = [
   { path: /^Idempotency-Key$/, message: /^differs from the field idempotency_key$/ },
   { path: /^cursor$/, message: /^is not a cursor of this list with these filters/ },
   { path: /^filter$/, message: /^must say which tasks; to mean every one, give all: true in its place$/ },
+  { path: /\.waits_for_adder$/, message: /^must not be given together with dependencies: / },
   { path: /^all$/, message: /^must not be given together with a filter$/ },
   { path: /^filter\.status$/, message: /^must be one that the action \w+ changes: / },
   { path: /^tasks\[\d+\]\.task_id$/, message: /^must be unique in the workflow; tasks\[\d+\] has this name$/ },
