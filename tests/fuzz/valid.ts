@@ -51,7 +51,7 @@ function objects(schema: Schema, resolve: Resolve): fc.Arbitrary<Node> {
   })
   return fc
     .tuple(fc.tuple(...members), extras(schema, resolve))
-    .map(([listed, more]) => [...oneSchedule(listed.filter((member) => member !== null)), ...more])
+    .map(([listed, more]) => [...oneOfEach(listed.filter((member) => member !== null)), ...more])
     .filter((found) => found.length >= (schema.minProperties ?? 0))
     .map((found) => ({ kind: 'object', schema, members: found }))
 }
@@ -61,9 +61,15 @@ function isRequired(key: string, { required = [], minProperties }: Schema): bool
   return required.includes(key) || (key === 'cron_expression' && minProperties === undefined)
 }
 
-function oneSchedule(members: readonly Member[]): readonly Member[] {
-  const isEvery = members.some(({ key }) => key === '"every_seconds"')
-  return isEvery ? members.filter(({ key }) => key !== '"cron_expression"') : members
+/** Fields beside which another one may not stand. */
+const excluded: ReadonlyMap<string, string> = new Map([
+  ['"every_seconds"', '"cron_expression"'],
+  ['"waits_for_adder"', '"dependencies"'],
+])
+
+function oneOfEach(members: readonly Member[]): readonly Member[] {
+  const out = new Set(members.map(({ key }) => excluded.get(key)))
+  return members.filter(({ key }) => !out.has(key))
 }
 
 /** Members beyond the listed ones, where a schema takes them. */
