@@ -55,6 +55,7 @@ describe('every operation of the document', () => {
     await judgeAll(world, calls, judgeValid)
     // What needs a task of a certain state may not have met one yet.
     for (let round = 0; round < 10 && refused().length > 0; round++) {
+      world.loseGraph()
       const more = refused().flatMap((operation) => draw(validCalls(world, operation), 15, `${operation.id} ${round}`))
       await judgeAll(world, more, judgeValid)
     }

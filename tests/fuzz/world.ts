@@ -110,6 +110,11 @@ export class World {
     this.#grants = []
   }
 
+  /** The next chunk of cases gets another workflow to add to: this one may have been cancelled. */
+  loseGraph(): void {
+    this.#graph = null
+  }
+
   /** A fresh session with running tasks, and some of every state: requests use them up. */
   async restock(): Promise<void> {
     await this.#runGraph()
