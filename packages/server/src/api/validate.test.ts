@@ -26,6 +26,15 @@ describe('validation', () => {
     expect(pathsOf(compileValidator(schema)(value))).toEqual(['["a.b"]["0"]', '["a.b"]["c/d~e"]'])
   })
 
+  it('finds every text that stands twice in a list of different ones', () => {
+    const tagged = (...tags: string[]) =>
+      compileValidator(SubmitTask)({ task_type: 'a', tags }).map(({ path, message }) => `${path} ${message}`)
+    for (const tag of ['a', '__proto__', 'constructor', '0']) {
+      expect(tagged('b', tag, 'c', tag)).toEqual(['tags must not repeat items: 3 equals 1'])
+    }
+    expect(tagged('a', 'A', '__proto__', 'constructor')).toEqual([])
+  })
+
   it('says in words what is wanted', () => {
     const wrong = {
       task_type: 5,

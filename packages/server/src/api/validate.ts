@@ -1,16 +1,42 @@
 import { plainTextPattern } from '@duly/contract'
 import { type FieldError, namePattern } from '@duly/domain'
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import { Ajv2020, type ErrorObject, type FuncKeywordDefinition, type ValidateFunction } from 'ajv/dist/2020.js'
 import { parseInstant } from './instant.js'
 import { formatPath, joinPath } from './json-path.js'
 import { unknownField } from './unknown-field.js'
 
 type Steps = readonly (string | number)[]
 
+/** As the schemas have it, on lists of texts. Ajv's own takes `__proto__` for the key of an object and overlooks it. */
+const findRepeat: NonNullable<FuncKeywordDefinition['validate']> = (
+  isAsked: boolean,
+  items: readonly unknown[],
+): boolean => {
+  const places = new Map<unknown, number>()
+  for (const [j, item] of items.entries()) {
+    const i = places.get(item)
+    if (isAsked && i !== undefined) {
+      findRepeat.errors = [{ keyword: 'uniqueItems', params: { i, j } }]
+      return false
+    }
+    places.set(item, j)
+  }
+  return true
+}
+
+const uniqueItems: FuncKeywordDefinition = {
+  keyword: 'uniqueItems',
+  type: 'array',
+  schemaType: 'boolean',
+  errors: true,
+  validate: findRepeat,
+}
+
 /** No coercion: what has the wrong type is refused. */
 function newAjv(allErrors: boolean): Ajv2020 {
   // verbose: errors know the schema that they come from
   const ajv = new Ajv2020({ allErrors, coerceTypes: false, strict: false, verbose: true })
+  ajv.removeKeyword('uniqueItems').addKeyword(uniqueItems)
   ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseInstant(text) !== null })
   return ajv
 }
