@@ -58,7 +58,7 @@ const endOf: Statement = { name: 'transaction_end', text: 'select pg_xact_status
 /**
  * Runs a transaction whose end is known although the answer to its COMMIT gets lost: the store says then whether it was committed, and
  * what it came to has been read before. So it serves changes of any kind, whether or not they leave something to be recognised by. It
- * costs two round trips more than a statement by itself: for what people ask for, not for what every task does.
+ * costs three round trips more than a statement by itself: for what people ask for, not for what every task does.
  * Errors come out as they are but for those of a broken connection.
  * @throws DulyError `store_unavailable` when nothing was changed, `commit_unknown` when the store could not say
  */

@@ -70,7 +70,6 @@ const letters = `
   cross join lateral (select t.created_at from tasks t where t.id = d.task_id limit 1) t
   cross join lateral (select u.attempt, u.failures, u.crashes from outcomes u where u.id = d.task_id limit 1) u`
 
-/** Which tasks, for whoever acts on them. */
 /** Letters of one workflow: $1 its id, $2 died before, the rest as of the walks, from $3 on. */
 export const lettersOfWorkflow: Statement = {
   name: 'letters_of_workflow',
@@ -80,6 +79,7 @@ from workflow_nodes n cross join lateral (select d.* from dead_letters d where d
 where n.workflow_id = $1 and d.died_at < $2::timestamptz and ${fitsFrom(3)}`,
 }
 
+/** Which tasks, for whoever acts on them. */
 const candidates = `
   select d.task_id as id, d.died_at, ${place('d')} as place, t.workflow_id as "workflowId"
   from page d cross join lateral (select t.workflow_id from tasks t where t.id = d.task_id limit 1) t`
