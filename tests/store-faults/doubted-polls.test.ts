@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { newTask } from '../../packages/server/src/testing/test-node.js'
-import { FaultyNode } from './faulty-node.js'
+import { openSharedNode } from './shared-node.js'
 
-let node: FaultyNode
-beforeAll(async () => {
-  node = await FaultyNode.open()
-})
-afterAll(() => node.close())
+const node = await openSharedNode()
 
 test('a poll that does not wait gets what there is, though its session came into doubt while the queue was looked at', async () => {
   const { services, sessions, intake } = node.parts

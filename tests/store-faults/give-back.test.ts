@@ -1,20 +1,13 @@
 import type { Uuid } from '@duly/domain'
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { until } from '../../packages/server/src/dispatch/testing/http-node.js'
 import type { GrantedTask, SessionRef } from '../../packages/server/src/model.js'
 import type { Fault } from '../../packages/server/src/testing/faulty-client.js'
 import { newTask } from '../../packages/server/src/testing/test-node.js'
-import { FaultyNode } from './faulty-node.js'
+import { openSharedNode } from './shared-node.js'
 
-let node: FaultyNode
-beforeAll(async () => {
-  node = await FaultyNode.open()
-})
-afterEach(() => {
-  node.faults = () => null
-})
-afterAll(() => node.close())
+const node = await openSharedNode()
 
 let queues = 0
 

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { newTask } from '../../packages/server/src/testing/test-node.js'
-import { FaultyNode } from './faulty-node.js'
 import { Ledger } from './ledger.js'
+import { openSharedNode } from './shared-node.js'
 import { checkRefused, trailOf } from './trail.js'
 
-let node: FaultyNode
-beforeAll(async () => {
-  node = await FaultyNode.open()
-})
-afterAll(() => node.close())
+const node = await openSharedNode()
 
 /** What is found of a refused report of a task whose trail says this: transitions, by whom, and how many seconds after the task. */
 async function foundOf(trail: readonly (readonly [transition: string, actor: string, second: number])[]) {

@@ -81,9 +81,8 @@ export function blocked({ blockers }: ExplainFacts): Cause[] {
 
 function blockersText({ kind, count: all, tasks, rule }: BlockerFacts): string {
   if (all === 0) return 'What it waited for has ended: it becomes ready in an instant.'
-  const what =
-    kind === 'earlier' ? `${many(all, 'earlier task')} of its recurring task` : many(all, 'task that it depends on')
-  if (kind === 'earlier') return `It waits for the end of ${what}, told to stop.`
+  if (kind === 'earlier')
+    return `It waits for the end of ${many(all, 'earlier task')} of its recurring task, told to stop.`
   const named = tasks.slice(0, 3).map(({ node, status }) => `${node ?? 'a task'} ${status}`)
   const more = all > named.length ? `, and ${count(all - named.length)} more` : ''
   return `It waits for ${dependencies(all)}: ${named.join(', ')}${more}.${runsOnce(rule)}`
