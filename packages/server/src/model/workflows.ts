@@ -101,7 +101,7 @@ export interface WorkflowRecord extends WorkflowSummary {
 /** What is known of a workflow beside its graph. */
 export type WorkflowHead = Omit<WorkflowRecord, 'graph' | 'criticalPath'>
 
-/** A workflow while it is read, all of one instant. The graph comes in parts, so that a large one holds up nobody and is never whole in memory. */
+/** A workflow while it is read, all of one instant. The graph comes in parts, so that a large one holds up nobody, and its records are never in memory all at once. */
 export interface WorkflowReading {
   readonly workflow: WorkflowHead
   /** In the order of submission, added ones behind. To be read once. */
