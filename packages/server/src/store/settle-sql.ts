@@ -74,12 +74,12 @@ select n.id, n.workflow_id as "workflowId", n.ended as kind
 from taken t cross join lateral (select n.* from workflow_nodes n where n.id = t.node limit 1) n`,
 }
 
-/** Workflows of which ends are to be passed on, or in which more is to be cancelled. */
+/** Workflows of which ends are to be passed on, or in which more is to be cancelled; one may come twice. */
 export const unsettled: Statement = {
   name: 'unsettled_workflows',
   text: `
-select s.workflow_id as id from (select s.workflow_id from unsettled_ends s order by s.workflow_id limit $1) s
-union
+select distinct s.workflow_id as id from (select s.workflow_id from unsettled_ends s order by s.workflow_id limit $1) s
+union all
 select w.id from (select w.id from workflows w where w.sweep_reason is not null order by w.id limit $1) w`,
 }
 

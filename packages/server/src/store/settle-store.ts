@@ -75,7 +75,8 @@ export class SettleStore {
   }
 
   async unsettled(limit: number): Promise<Uuid[]> {
-    return (await this.#database.hot<{ id: Uuid }>(sql.unsettled, [limit])).map(({ id }) => id)
+    const rows = await this.#database.hot<{ id: Uuid }>(sql.unsettled, [limit])
+    return [...new Set(rows.map(({ id }) => id))]
   }
 
   /** `slot` names the counters that this writer alone adds to. */
