@@ -1,7 +1,7 @@
 import { isUuid, type Uuid, walksOf } from '@duly/domain'
 import type { BulkOrder, BulkSample, DeadLetterFilters } from '../model.js'
 import type { DeadLetterStore } from '../store/dead-letter-store.js'
-import type { ListStore } from '../store/list-store.js'
+import type { Candidate, ListStore } from '../store/list-store.js'
 
 /** A task that an operation comes to. */
 export interface Found {
@@ -55,7 +55,9 @@ async function taskStretch(
   const goesOn = next === null && walk + 1 < walks.length
   const following = goesOn ? writePlace(walk + 1, null) : null
   return {
-    found: items.map(({ id, workflowId, ...sample }) => ({ id, workflowId, sample: { id, ...sample } })),
+    found: changeable(items).map(({ id, workflowId, isSettled: _, ...sample }) => ({
+      ...{ id, workflowId, sample: { id, ...sample } },
+    })),
     next: next === null ? following : writePlace(walk, next),
     behind: ({ id }) => writePlace(walk, id),
   }
@@ -75,6 +77,9 @@ async function letterStretch(
   }
 }
 
+/** An operation, and a dry run of it, come to those alone that it can change. */
+const changeable = (found: readonly Candidate[]): readonly Candidate[] => found.filter(({ isSettled }) => !isSettled)
+
 /** All that an operation means of one workflow. */
 export async function ofWorkflow(
   { lists, letters }: WalkStores,
@@ -87,7 +92,7 @@ export async function ofWorkflow(
     const filters = { ...order.filters, status, workflowId: workflow }
     for (let after: string | null | undefined; after !== null; ) {
       const page = await lists.candidates(filters, { after: after ?? null, limit, cutoff })
-      ids.push(...page.items.map(({ id }) => id))
+      ids.push(...changeable(page.items).map(({ id }) => id))
       after = page.next
     }
   }

@@ -139,10 +139,11 @@ const summary: Told = { name: 'list', columns: summaryColumns, joins: summaryJoi
 /** What who acts on tasks must know of them. */
 const candidate: Told = {
   name: 'candidates',
-  columns: `t.id, t.workflow_id as "workflowId", t.tenant, t.task_type as "taskType", t.queue, coalesce(u.status, o.status) as status`,
+  columns: `t.id, t.workflow_id as "workflowId", t.tenant, t.task_type as "taskType", t.queue, coalesce(u.status, o.status) as status,
+  coalesce((o.status = 'RUNNING' and o.cancel_requested_at is not null) or u.discarded_at is not null, false) as "isSettled"`,
   joins: `
-left join lateral (select u.status from outcomes u where u.id = t.id limit 1) u on true
-left join lateral (select o.status from open_tasks o where o.id = t.id limit 1) o on true`,
+left join lateral (select u.status, u.discarded_at from outcomes u where u.id = t.id limit 1) u on true
+left join lateral (select o.status, o.cancel_requested_at from open_tasks o where o.id = t.id limit 1) o on true`,
 }
 
 /**

@@ -24,6 +24,8 @@ const pastLastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 /** A task that whoever acts on many comes to. */
 export interface Candidate extends BulkSample {
   readonly workflowId: Uuid | null
+  /** No action changes it, whatever its status allows: it runs and is marked for cancellation already, or was discarded. */
+  readonly isSettled: boolean
 }
 
 type ListRow = Omit<TaskSummary, 'error' | 'progress' | 'tags'> &
