@@ -1,3 +1,4 @@
+import { inMessage, type Kind, kinds, withinRun } from './error-rules.js'
 import { withoutFrames } from './stack-frames.js'
 
 /** A pattern is at most this long: what makes two errors the same stands at their beginning. */
@@ -7,42 +8,6 @@ export const errorPatternMaxChars = 300
 const lookedAtChars = 2_000
 /** … and so much with them. */
 const readChars = 16_384
-
-const hexGroup = '[0-9a-fA-F]{1,4}'
-const hexGroups = `(?:${hexGroup}(?::${hexGroup}){0,6})?`
-const ofCode = '(?:[ _-]?[Cc]ode)'
-const day = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}'
-const month = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}'
-
-/**
- * What can differ between two occurrences of one error, and what no longer can. Alternatives are tried in this order at each place;
- * each has bounded look-ahead or eats what it looked at, so that the whole is linear. None of them fits what another one leaves.
- */
-const varying = new RegExp(
-  [
-    // quoted; an apostrophe within a word opens nothing
-    /(?<text>"[^"]*"|`[^`]*`|(?<![\w>])'[^']*'|“[^”]*”|‘[^’]*’|«[^»]*»)/.source,
-    /(?<time>\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?)/.source,
-    // Mon, 30 Nov 2026 21:26:01 GMT; Mon Nov 30 2026 21:26:01 GMT+0000
-    `(?<date>(?<![\\w-])${day},? (?:\\d{1,2} ${month}|${month} \\d{1,2})(?:,? \\d{4})?(?: \\d\\d:\\d\\d(?::\\d\\d)?)?(?: GMT(?:[+-]\\d{4})?)?(?![\\w-]))`,
-    // from where its letters begin: the rest of a longer run is none
-    /(?<email>(?<![\w.+>-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+)/.source,
-    // of a URL
-    /(?<query>\?[\w.~%[\]-]{1,64}=[^\s"'`<>()]*)/.source,
-    // what an HTTP status or the code of an exit says is no detail; with the word that says so
-    `(?<code>(?<![\\w-])(?:(?:[Ss]tatus${ofCode}?|[Rr]esponse${ofCode}?|HTTP(?:/(?:\\d(?:\\.\\d)?|<n>))?)[ :=]{1,2}[1-5]\\d\\d|(?:[Ee]xit(?:ed)?(?: with)?(?:${ofCode}| status)|errno|signal)[ :=]{1,2}\\d{1,3})(?![\\w-]|[.,]\\d))`,
-    // IPv6, MAC
-    `(?<address>(?<![\\w:.])(?:(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}|(?:${hexGroup}:){7}${hexGroup}|(?=[a-fA-F:]*\\d)${hexGroups}::${hexGroups})(?![\\w:]))`,
-    // 30s, 1.5ms, 1d2h3m; a number of so many days is a hash
-    /(?<duration>(?<![\w.-])(?:\d{1,4}d|\d{1,20}(?:\.\d{1,20})?(?:ns|us|µs|μs|ms|secs?|s|mins?|m|hrs?|h)){1,8}(?![\w-]))/
-      .source,
-    // -3, 1.5, 10.0.0.1, 1,000, 1.5e-7; of 10.5MiB the letters are left, 10e6a7 may be a hash
-    /(?<number>(?:(?<![\w<>.-])[+-])?\d{1,40}(?:(?:[.,]\d{1,40}){1,8}(?:[eE][+-]?\d{1,3})?(?=[a-zA-Z]{0,3}(?![\w-]))|(?:[eE][+-]?\d{1,3})?(?![\w-])))/
-      .source,
-    /(?<word>[\w-]+)/.source,
-  ].join('|'),
-  'g',
-)
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 /** 0x7ffe; a git hash from 6 digits on, if it has both kinds of them. */
@@ -56,17 +21,34 @@ const change = /[a-z](?=[A-Z\d])|[A-Z](?=[a-z\d])|\d(?=[A-Za-z])/g
 /** From this length on, a part of a word with a digit before a letter is taken for an id (ULIDs, `cus_NffrFeUfNV2Hib`), not for a name. */
 const idMinChars = 16
 
+/** By which rules patterns are made. A change of what a pattern is raises it: letters with patterns by older rules get new ones. */
+export const errorRules = 2
+
+/** A cut can leave what is found anew; so often, at most, it is looked for. */
+const maxLooks = 8
+
 /**
- * What an error message says, without what it says it of: numbers, decimal and hexadecimal, durations, instants, ids, quoted texts,
- * addresses and the queries of URLs become placeholders, and frames of stack traces go, so that occurrences of one error are equal. What
- * tells errors apart by number alone stays: HTTP statuses, codes of exits. `Timed out after 30 s for user "ada"` gives
- * `Timed out after <n> s for user <text>`. A pattern is its own pattern. At most 300 UTF-16 units, in time linear in the message.
+ * What an error message says, without what it says it of: numbers, decimal and hexadecimal, durations, sizes, instants, ids, tokens,
+ * quoted texts, addresses, paths of files and the queries of URLs become placeholders, and frames of stack traces go, so that occurrences
+ * of one error are equal. What tells errors apart by number alone stays: HTTP statuses, codes of exits; and what a URL or a route names.
+ * `Timed out after 30 s for user "ada"` gives `Timed out after <n> s for user <text>`. A pattern is its own pattern. At most 300 UTF-16
+ * units, in time linear in the message.
  */
 export function errorPattern(message: string): string {
   const text = withoutFrames(message.slice(0, readChars))
-  const start = wholeChars(text, lookedAtChars).replace(/\s+/g, ' ').trim()
-  return cut(start.replace(varying, (found, ...rest) => placeholder(found, rest.at(-1) as Groups)))
+  let pattern = patternOf(wholeChars(text, lookedAtChars).replace(/\s+/g, ' ').trim())
+  for (let look = 0; look < maxLooks && pattern.length > errorPatternMaxChars - cutMarginChars; look++) {
+    const again = patternOf(pattern)
+    if (again === pattern) break
+    pattern = again
+  }
+  return pattern
 }
+
+/** Patterns that are no shorter than this may have been cut. */
+const cutMarginChars = 60
+
+const patternOf = (text: string): string => cut(normalised(text, inMessage))
 
 /** A code that is cut in two would be another one. */
 function cut(pattern: string): string {
@@ -74,30 +56,111 @@ function cut(pattern: string): string {
   return (start.length < pattern.length ? start.replace(/\d+$/, '') : start).trimEnd()
 }
 
-const kinds = ['text', 'time', 'date', 'email', 'query', 'code', 'address', 'duration', 'number', 'word'] as const
-type Groups = Readonly<Record<(typeof kinds)[number], string | undefined>>
+type Groups = Readonly<Partial<Record<Kind, string>>>
 
-function placeholder(found: string, groups: Groups): string {
-  switch (kinds.find((kind) => groups[kind] !== undefined)) {
-    case 'text':
-      return '<text>'
-    case 'time':
-    case 'date':
-      return '<time>'
-    case 'email':
-      return '<email>'
-    case 'query':
-      return '?<query>'
+const normalised = (text: string, rules: RegExp): string =>
+  text.replace(rules, (found, ...rest) => {
+    const groups = rest.at(-1) as Groups
+    const offset = rest.at(-3) as number
+    const place = { before: text.slice(Math.max(0, offset - 10), offset), after: text[offset + found.length] ?? '' }
+    return placeholder(found, { kind: kinds.find((kind) => groups[kind] !== undefined), place })
+  })
+
+/** What stands right before and behind something that was found. */
+interface Place {
+  readonly before: string
+  readonly after: string
+}
+
+const placeholders: Readonly<Partial<Record<Kind, string>>> = {
+  ...{ text: '<text>', values: '=(<text>)', log: '<time>', time: '<time>', date: '<time>', token: '<token>' },
+  ...{ email: '<email>', query: '?<query>', address: '<n>', number: '<n>', duration: '<duration>', size: '<size>' },
+}
+
+function placeholder(
+  found: string,
+  { kind, place }: { readonly kind: Kind | undefined; readonly place: Place },
+): string {
+  switch (kind) {
     case 'code':
       return found.replace(/^HTTP\/\d(?:\.\d)?/, 'HTTP/<n>')
-    case 'duration':
-      return '<duration>'
-    case 'address':
-    case 'number':
-      return '<n>'
+    case 'url':
+      return withoutEnd(found, (url) => urlPattern(url, place))
+    case 'arn':
+      return found.replace(/^(arn:[^:]*:[^:]*:).*?([.!?]*)$/, (_, name, end) => `${within(name)}<resource>${end}`)
+    case 'windows':
+      return withoutEnd(found, () => '<path>')
+    case 'run':
+      return withoutEnd(found, (run) => runPattern(run, place))
+    case 'word':
+    case undefined:
+      return wordPattern(found)
     default:
-      return uuid.test(found) || isLongId(found) ? '<id>' : found.split('-').map(partPattern).join('-')
+      return placeholders[kind] ?? found
   }
+}
+
+/** The end of a sentence is no part of what stands there. */
+function withoutEnd(found: string, pattern: (found: string) => string): string {
+  const end = /[.!?,:;]*$/.exec(found)?.index ?? found.length
+  return end === 0 ? found : pattern(found.slice(0, end)) + found.slice(end)
+}
+
+const within = (text: string): string => normalised(text, withinRun)
+
+const extension = /[^/]\.[a-z][a-z\d]{0,7}(?:\.\d{1,9})?$/i
+const isFile = (path: string, { after }: Place): boolean => after !== '<' && extension.test(path)
+
+/** Its host and what its path names stay, unless that is a file. */
+function urlPattern(url: string, place: Place): string {
+  const [, scheme = '', user = '', host = '', path = '', mark = '', query = ''] =
+    /^([^/]*:\/\/)([^/?#]*@)?([^/?#]*)([^?#]*)([?#]?)(.*)$/.exec(url) ?? []
+  const file = mark === '' ? isFile(path, place) : extension.test(path)
+  const site = `${within(scheme)}${user && '<user>@'}${within(host)}`
+  return file ? `${site}/<path>` : `${site}${within(path)}${mark}${query && '<query>'}`
+}
+
+const roots =
+  'app|bin|boot|data|dev|etc|home|lib|lib64|media|mnt|opt|private|proc|root|run|sbin|srv|sys|tmp|usr|var|workspace|Users|Volumes|Library'
+const ofRoot = new RegExp(`^/(?:${roots})/|^~/|^\\.{1,2}/`)
+const route = /(?:^|[\s([])(?:GET|PUT|POST|HEAD|PATCH|DELETE|OPTIONS) $/
+const mediaType = /^(?:application|audio|font|image|message|model|multipart|text|video)\//
+
+/** A path of a file, base 64, or neither: the route of a request, a fraction, words with a slash between them. */
+function runPattern(run: string, place: Place): string {
+  if (isBase64(run)) return '<id>'
+  const isPath = place.after !== '<' && (ofRoot.test(run) || (isFile(run, place) && run.includes('/')))
+  return isPath && !route.test(place.before) && !mediaType.test(run) ? '<path>' : within(run)
+}
+
+/** Letters and digits change all the time, otherwise than in names. */
+const base64MinChars = 32
+const isBase64 = (run: string): boolean =>
+  run.length >= base64MinChars &&
+  /^[A-Za-z\d+/]+={0,2}$/.test(run) &&
+  /\d/.test(run) &&
+  (run.match(change)?.length ?? 0) * 3 >= run.length
+
+function wordPattern(word: string): string {
+  if (hex.test(word)) return '<n>'
+  if (uuid.test(word) || isLongId(word)) return '<id>'
+  const parts = word.split('-')
+  const ids = podIds(parts)
+  const names = ids === 0 ? parts : parts.slice(0, -ids)
+  return [...names.map(partPattern), ...Array<string>(ids).fill('<id>')].join('-')
+}
+
+/** The letters and digits that Kubernetes makes names of. */
+const podHash = /^[bcdfghjklmnpqrstvwxz2456789]{6,10}$/
+const podSuffix = /^[bcdfghjklmnpqrstvwxz2456789]{5}$/
+
+/** How many of the last parts of a name are ids that Kubernetes gave: of `web-7d9f8b6c5d-x2x7q` two, of `logs-x2x7q` one. */
+function podIds(parts: readonly string[]): number {
+  const [name, before = '', last = ''] = [parts[0], parts.at(-2), parts.at(-1)]
+  if (parts.length < 2 || name === '' || !podSuffix.test(last)) return 0
+  if (parts.length > 2 && podHash.test(before) && /\d/.test(before + last)) return 2
+  const isOfJob = parts.length > 2 && /^\d{6,}$/.test(before)
+  return isOfJob || (/\d/.test(last) && /[a-z]/.test(last)) ? 1 : 0
 }
 
 /** Base 64 has hyphens and underscores of its own. */

@@ -1,4 +1,4 @@
-import { statusGuard } from '@duly/domain'
+import { errorRules, statusGuard } from '@duly/domain'
 import { byKey, type Statement, unnested } from './database.js'
 import { countLetters } from './dead-letter-sql.js'
 import { countPending } from './transition-parts.js'
@@ -116,9 +116,9 @@ event as (
   select id, now(), transition, 'RUNNING', final, attempt, actor, reason from gone where final <> 'SUCCEEDED'
 ),
 dead as (
-  insert into dead_letters (task_id, tenant, queue, task_type, died_at, error_class, error_message, error_pattern, fingerprint)
+  insert into dead_letters (task_id, tenant, queue, task_type, died_at, error_class, error_message, error_pattern, fingerprint, pattern_rules)
   select id, tenant, queue, task_type, now(), error_class, error_message, error_pattern,
-    duly_fingerprint(queue, task_type, coalesce(error_class, ''), error_pattern)
+    duly_fingerprint(queue, task_type, coalesce(error_class, ''), error_pattern), ${errorRules}
   from gone where final = 'DEAD'
   returning tenant, queue, task_type, fingerprint
 ),

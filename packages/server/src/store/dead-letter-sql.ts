@@ -1,14 +1,16 @@
-import { statusGuard } from '@duly/domain'
+import { errorRules, statusGuard } from '@duly/domain'
 import { byKey, type Statement, unnested } from './database.js'
 import { ms } from './record-sql.js'
+
+const addLetters = `on conflict (tenant, queue, task_type, fingerprint, slot)
+    do update set letters = dead_letter_counts.letters + excluded.letters`
 
 /** Counts dead letters that came or went (`-`), by group; those that have no fingerprint yet are not counted. */
 export const countLetters = (rows: string, sign: '' | '-', slot: string): string => `
   insert into dead_letter_counts (queue, task_type, tenant, fingerprint, slot, letters)
   select r.queue, r.task_type, r.tenant, r.fingerprint, ${slot}::integer, ${sign}count(*)
   from ${rows} r where r.fingerprint is not null group by 1, 2, 3, 4 order by 1, 2, 3, 4
-  on conflict (tenant, queue, task_type, fingerprint, slot)
-    do update set letters = dead_letter_counts.letters + excluded.letters`
+  ${addLetters}`
 
 /** What a list of dead letters walks along, the latest first: the index whose every entry fits one filter, or two. */
 const letterWalks = ['all', 'queue', 'tenant', 'group', 'tenant_group'] as const
@@ -177,27 +179,39 @@ export const findLetter: Statement = {
   text: `select from dead_letters d where d.task_id = $1 and ($2::text is null or d.tenant = $2)`,
 }
 
-/** Letters that a node of the version before wrote, without what groups them. */
+/** Letters of older rules, or with none. */
 export const bareLetters: Statement = {
   name: 'bare_letters',
   text: `
 select d.task_id as id, coalesce(d.error_message, '') as "errorMessage" from dead_letters d
-where d.fingerprint is null order by d.task_id limit $1`,
+where d.pattern_rules < ${errorRules} order by d.task_id limit $1`,
 }
 
-/** Gives them what groups them, and counts them. */
+/** Gives them what groups them by the rules of today, and counts them there. $1 ids, $2 patterns, $3 slot. */
 export const fillLetters: Statement = {
   name: 'fill_letters',
   text: `
-with filled as (
-  update dead_letters d set error_pattern = i.error_pattern,
-    fingerprint = duly_fingerprint(d.queue, d.task_type, coalesce(d.error_class, ''), i.error_pattern)
+with old as materialized (
+  select d.task_id, d.tenant, d.queue, d.task_type, d.fingerprint, i.error_pattern
   from (${unnested([
     ['id', 'uuid'],
     ['error_pattern', 'text'],
-  ])}) i
-  where d.task_id = i.id and d.fingerprint is null
+  ])}) i cross join lateral (
+    select d.* from dead_letters d where d.task_id = i.id and d.pattern_rules < ${errorRules} limit 1 for update) d
+),
+filled as (
+  update dead_letters d set error_pattern = o.error_pattern, pattern_rules = ${errorRules},
+    fingerprint = duly_fingerprint(d.queue, d.task_type, coalesce(d.error_class, ''), o.error_pattern)
+  from old o where d.task_id = o.task_id
   returning d.tenant, d.queue, d.task_type, d.fingerprint
+),
+moved as (
+  select f.tenant, f.queue, f.task_type, f.fingerprint, 1 as letters from filled f
+  union all
+  select o.tenant, o.queue, o.task_type, o.fingerprint, -1 from old o where o.fingerprint is not null
 )
-${countLetters('filled', '', '$3')}`,
+insert into dead_letter_counts (queue, task_type, tenant, fingerprint, slot, letters)
+select m.queue, m.task_type, m.tenant, m.fingerprint, $3::integer, sum(m.letters)
+from moved m group by 1, 2, 3, 4 having sum(m.letters) <> 0 order by 1, 2, 3, 4
+${addLetters}`,
 }

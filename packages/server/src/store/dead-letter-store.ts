@@ -102,7 +102,7 @@ export class DeadLetterStore {
     return (await changeBy<{ id: Uuid }>(this.#database, sql.discard, values)).map(({ id }) => id)
   }
 
-  /** Gives letters of the version before what groups them; answers whether there may be more. */
+  /** Gives letters of versions before what groups them by the rules of this one; answers whether there may be more. */
   async fill(limit: number): Promise<boolean> {
     const bare = await this.#database.query<{ id: Uuid; errorMessage: string }>(sql.bareLetters, [limit])
     if (bare.length === 0) return false

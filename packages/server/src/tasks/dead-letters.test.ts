@@ -186,12 +186,32 @@ describe('the summary', () => {
   test('counts what a node of the version before buried once it is filled in', async () => {
     await die()
     await die({ tenant: 'rival' })
-    await node.query('update dead_letters set fingerprint = null, error_pattern = null')
+    await node.query('update dead_letters set fingerprint = null, error_pattern = null, pattern_rules = 1')
     await node.query('truncate dead_letter_counts')
     expect(await told()).toEqual([])
     expect(await crawl({})).toHaveLength(2)
     expect(await node.stores.deadLetters.fill(1)).toBe(true)
     while (await node.stores.deadLetters.fill(1)) {}
+    expect(await told()).toEqual(['2 mail work Boom: after <n> s'])
+    await expectSound(node, /dead letters/)
+  })
+
+  test('gives letters with patterns by older rules those of today, and moves their counts', async () => {
+    await die()
+    await die()
+    const older = `update dead_letters set error_pattern = 'older', fingerprint = 'older', pattern_rules = 1
+      where task_id = (select min(task_id::text)::uuid from dead_letters) returning fingerprint`
+    await node.query(older)
+    await node.query(`update dead_letter_counts set letters = letters - 1`)
+    await node.query(
+      `insert into dead_letter_counts select tenant, queue, task_type, 'older', slot, 1 from dead_letter_counts`,
+    )
+    expect(await told()).toHaveLength(2)
+    await node.stores.deadLetters.fill(10)
+    expect(await told()).toEqual(['2 mail work Boom: after <n> s'])
+    expect(await node.stores.deadLetters.fill(10)).toBe(false)
+    await node.query(`update dead_letters set pattern_rules = 1`)
+    await node.stores.deadLetters.fill(10)
     expect(await told()).toEqual(['2 mail work Boom: after <n> s'])
     await expectSound(node, /dead letters/)
   })
