@@ -32,7 +32,7 @@ const Estimate = closed({
   starts_per_second: Type.Number({ minimum: 0 }),
   starts_of: Type.Enum(['queue', 'tenant'], {
     description:
-      'Whose starts were counted: those of its queue; for a key that is bound to a tenant, those of the tenant.',
+      'Whose starts were counted: those of its queue; for a key that is bound to a tenant, those of the tenant in this queue.',
   }),
   window_seconds: Seconds,
   share: Type.Number({ minimum: 0, maximum: 1, description: 'The part of those starts that its lane gets.' }),

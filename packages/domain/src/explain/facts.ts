@@ -134,7 +134,7 @@ export interface LaneFacts {
   readonly tenants: number | null
   /** Gates with ready tasks of its tenant and priority. */
   readonly gates: number
-  /** Starts in the last minutes, of its queue, or of its tenant where that is all that a caller may know. */
+  /** Starts in the last minutes, of its queue, or of its tenant's within it where that is all that a caller may know. */
   readonly starts: number
   readonly startsOf: 'queue' | 'tenant'
   readonly windowMs: number

@@ -10,13 +10,20 @@ export function placeInLane(facts: ExplainFacts): Cause[] {
   if (lane === null) return []
   const shares = sharesOf(lane.priorities)
   const share = shareOf(lane, task.priority, shares)
-  const estimate = mayStart(facts) ? estimateOf(lane, share) : null
+  const estimate = mayStart(facts) && hasGone(facts, lane) ? estimateOf(lane, share) : null
   return [...gateCause(task), position(lane, task, estimate), ...otherLanes(lane, shares, share)]
 }
 
 /** What a queue did before it was paused, or lost its last worker, says nothing of how long that lasts. */
 const mayStart = ({ queue, workers }: ExplainFacts): boolean =>
   !queue.isPaused && (workers === null || workers.fitting > 0)
+
+/** From here on what fills the slots of workers at first is small against the rest. */
+const settledMs = 60_000
+
+/** That workers filled their slots a moment ago does not say how fast these become free. */
+const hasGone = ({ workers }: ExplainFacts, { starts, windowMs }: LaneFacts): boolean =>
+  windowMs >= settledMs || starts > (workers?.running ?? 0)
 
 /** Why it stands in a gate that is not every task's. */
 function gateCause({ gate, taskType, queue }: TaskFacts): Cause[] {
@@ -45,7 +52,7 @@ function aheadText({ ahead, isAheadExact }: LaneFacts): string {
 }
 
 const estimateText = ({ waitMs, startsPerSecond, startsOf, windowMs, share }: WaitEstimate): string =>
-  `${lengthOf(waitMs)}, if its lane gets ${percent(share)} of the ${rateText(startsPerSecond)} a second that its ${startsOf} had in the last ${lengthOf(windowMs)}`
+  `${lengthOf(waitMs)}, if its lane gets ${percent(share)} of the ${rateText(startsPerSecond)} a second that ${startsOf === 'queue' ? 'its queue had' : 'its tenant had in this queue'} in the last ${lengthOf(windowMs)}`
 
 const rateText = (rate: number): string =>
   `${rate >= 10 ? count(Math.round(rate)) : Number(rate.toPrecision(2))} starts`

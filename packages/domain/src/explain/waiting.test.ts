@@ -116,6 +116,14 @@ describe('a PENDING task', () => {
     expect(causeOf(unserved, 'lane_position')).toMatchObject({ message, estimate: null })
   })
 
+  it('whose workers filled their slots a moment ago, and have ended nothing yet, gives no estimate', () => {
+    const young = { ...lane, ahead: 200, starts: 50, windowMs: 5_000 }
+    const filled = facts({ lane: young, workers: { ...workers, slots: 50, running: 50 } })
+    expect(causeOf(filled, 'lane_position')).toMatchObject({ estimate: null })
+    const gone = facts({ lane: { ...young, starts: 250 }, workers: { ...workers, slots: 50, running: 50 } })
+    expect(causeOf(gone, 'lane_position')).toMatchObject({ estimate: { waitMs: 4_000 } })
+  })
+
   it('beside other lanes says which share of the starts is its own', () => {
     const given = facts({ lane: { ...lane, ahead: 35, starts: 3_000, priorities: [1, 2, 3], tenants: 2, gates: 2 } })
     expect(causeOf(given, 'other_lanes')).toMatchObject({

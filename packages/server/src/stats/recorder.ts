@@ -29,6 +29,8 @@ export class Recorder {
   now(): Minute {
     const nowMs = this.#options.storeNowMs()
     if (nowMs !== null && nowMs >= this.#current.startMs + minuteMs) this.#current = this.#begin(nowMs)
+    if (nowMs !== null && nowMs > this.#current.atMs)
+      this.#current.atMs = Math.min(nowMs, this.#current.startMs + minuteMs)
     return this.#current
   }
 
@@ -56,7 +58,7 @@ export class Recorder {
   }
 
   async #write(minute: Minute): Promise<void> {
-    const { rows, again } = minute.take()
+    const { rows, again } = minute.take(this.#options.storeNowMs() ?? minute.atMs)
     try {
       await this.#options.store.writeMinute(rows)
     } catch (error) {

@@ -16,6 +16,8 @@ export interface SummerOptions {
 }
 
 const kinds: readonly StatsKind[] = ['queue', 'task_type', 'tenant', 'all']
+/** Kinds that have no sums are kept by the minute alone. */
+const minuteKinds: readonly StatsKind[] = ['lane', ...kinds]
 const pruneBatch = 5_000
 
 /**
@@ -66,7 +68,7 @@ export class Summer {
     const nowMs = storeNowMs()
     const spanMs = (above?.seconds ?? 1) * 1_000
     const beforeMs = Math.min(nowMs - keepMs, Math.floor((nowMs - lateMs) / spanMs) * spanMs)
-    for (const kind of kinds) {
+    for (const kind of seconds === 60 ? minuteKinds : kinds) {
       while ((await store.prune(seconds, kind, { beforeMs, limit: pruneBatch })) === pruneBatch);
     }
   }

@@ -1,6 +1,7 @@
 import type { Statement } from './database.js'
 import { leaderLeaseMs } from './leader-store.js'
 import { ms } from './record-sql.js'
+import { otherName } from './stats-store.js'
 import { ofTenant } from './tenant-scope.js'
 
 /** Rows that are counted one by one at most; what goes beyond is told as more than that. */
@@ -137,6 +138,10 @@ const skipped = (column: 'tenant' | 'gate', prefix: string, bound: number): stri
     from seen s where s.v is not null
   ) select count(*)::integer from (select 1 from seen where v is not null limit ${bound}) c)`
 
+/** Starts of a minute, by queue; for whoever is bound to a tenant ($2), by queue and tenant. */
+const ofMinute = `s.grain = 60 and s.kind = case when $2::text is null then 'queue' else 'lane' end
+        and s.start = date_trunc('minute', now()) - m.ago * interval '1 minute'`
+
 const ofPriority = "r.status = 'PENDING' and r.queue = o.queue and r.priority = o.priority"
 
 /** What stands before and beside a ready task; a caller that is bound to a tenant ($2) is told of its own lanes. */
@@ -151,11 +156,13 @@ select ${ahead} as ahead,
       and ($2::text is null or r.tenant = $2::text))) as priorities,
   case when $2::text is null then ${skipped('tenant', ofPriority, lookBound)} end as tenants,
   ${skipped('gate', `${ofPriority} and r.tenant = o.tenant`, 100)} as gates,
-  array(select (
-      select coalesce(sum(s.started), 0)::float8 from stats_rollups s
-      where s.grain = 60 and s.kind = case when $2::text is null then 'queue' else 'tenant' end
-        and s.start = date_trunc('minute', now()) - m.ago * interval '1 minute' and s.name = coalesce($2::text, o.queue))
-    from generate_series(0, ${rateMinutes}) as m (ago)) as "startsByMinute",
+  (select json_agg(json_build_object('starts', s.starts, 'firstMs', s.first_ms, 'untilMs', s.until_ms))
+    from generate_series(0, ${rateMinutes}) as m (ago) cross join lateral (
+      select coalesce(sum(s.started), 0) as starts, min(s.first_ms) as first_ms, max(s.until_ms) as until_ms from stats_rollups s
+      where ${ofMinute} and s.name = case when $2::text is null then o.queue else o.queue || ' ' || $2::text end) s) as minutes,
+  $2::text is null or not exists (
+    select from generate_series(0, ${rateMinutes}) as m (ago) cross join lateral (
+      select s.started from stats_rollups s where ${ofMinute} and s.name = '${otherName}' limit 1) s) as "isCounted",
   date_part('epoch', now() - date_trunc('minute', now())) * 1000 as "intoMinuteMs"
 from open_tasks o where o.id = $1 and o.status = 'PENDING'`,
 }

@@ -5,6 +5,7 @@ import {
   type ErrorFacts,
   type ExplainFacts,
   type LaneFacts,
+  type MinuteStarts,
   type ProgressFacts,
   type RunningFacts,
   recentRate,
@@ -67,7 +68,9 @@ export type OwnFacts = Pick<ExplainFacts, 'nowMs' | 'task' | 'queue' | 'schedule
 }
 
 type LaneRow = Omit<LaneFacts, 'isAheadExact' | 'startsOf' | keyof StartRate> & {
-  readonly startsByMinute: readonly number[]
+  readonly minutes: readonly MinuteStarts[]
+  /** Not so: in one of the minutes lanes were too many to be kept apart. */
+  readonly isCounted: boolean
   readonly intoMinuteMs: number
 }
 
@@ -100,8 +103,8 @@ export class ExplainStore {
     const ahead = Math.min(row.ahead, sql.countBound)
     // counters are a moment behind while tasks move
     const depth = Math.max(row.depth, ahead + 1)
-    const { startsByMinute, intoMinuteMs, ...lane } = row
-    const rate = recentRate(startsByMinute, intoMinuteMs)
+    const { minutes, isCounted, intoMinuteMs, ...lane } = row
+    const rate = recentRate(isCounted ? minutes : [], intoMinuteMs)
     return { ...lane, ahead, isAheadExact, depth, ...rate, startsOf: caller === null ? 'queue' : 'tenant' }
   }
 

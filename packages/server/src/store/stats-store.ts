@@ -3,7 +3,10 @@ import type { Database, Statement } from './database.js'
 import { byteaArray, instantArray, int4Array, textArray } from './params.js'
 import { ofTenant } from './tenant-scope.js'
 
-export type StatsKind = 'all' | 'queue' | 'task_type' | 'tenant'
+export type StatsKind = 'all' | 'queue' | 'task_type' | 'tenant' | 'lane'
+
+/** Both have no blank. Of one minute, and of starts alone. */
+export const laneName = (queue: string, tenant: string): string => `${queue} ${tenant}`
 
 /** What is counted. */
 export const statsCounts = [
@@ -29,6 +32,10 @@ export interface StatsRow extends Readonly<StatsSums> {
   readonly startMs: number
   readonly wait: Uint8Array
   readonly run: Uint8Array
+  /** Of one minute: when in it the first start came. */
+  readonly firstMs?: number | null
+  /** … and up to where it was counted. */
+  readonly untilMs?: number | null
 }
 
 /** A span of time of which there are figures. */
@@ -40,7 +47,7 @@ export interface StatsSpan {
 }
 
 /** Sums over rows; the histograms stand one behind the other. */
-export type StatsSum = Omit<StatsRow, 'startMs'>
+export type StatsSum = Omit<StatsRow, 'startMs' | 'firstMs' | 'untilMs'>
 
 /** Rows of a grain, in seconds, that begin in `[fromMs, toMs)`. */
 export interface StatsSegment {
@@ -56,13 +63,13 @@ const instant = (parameter: string): string => `to_timestamp(${parameter}::float
 const write: Statement = {
   name: 'write_stats',
   text: `
-insert into stats_rollups (grain, writer, kind, start, name, ${columns}, wait, run)
+insert into stats_rollups (grain, writer, kind, start, name, ${columns}, wait, run, first_ms, until_ms)
 select $1::integer, $2::uuid, i.* from unnest($3::text[], $4::timestamptz[], $5::text[],
-  ${statsCounts.map((_, place) => `$${place + 6}::integer[]`).join(', ')}, $15::bytea[], $16::bytea[]) as i
-  (kind, start, name, ${columns}, wait, run)
+  ${statsCounts.map((_, place) => `$${place + 6}::integer[]`).join(', ')}, $15::bytea[], $16::bytea[], $17::integer[], $18::integer[]) as i
+  (kind, start, name, ${columns}, wait, run, first_ms, until_ms)
 order by i.kind, i.start, i.name
 on conflict (grain, kind, start, name, writer) do update
-set ${[...statsCounts, 'wait', 'run'].map((column) => `${column} = excluded.${column}`).join(', ')}`,
+set ${[...statsCounts, 'wait', 'run', 'first_ms', 'until_ms'].map((column) => `${column} = excluded.${column}`).join(', ')}`,
 }
 
 const sums = `
@@ -238,6 +245,8 @@ export class StatsStore {
         ...statsCounts.map((name) => int4Array(some.map((row) => Math.min(row[name], 2 ** 31 - 1)))),
         byteaArray(some.map((row) => Buffer.from(row.wait))),
         byteaArray(some.map((row) => Buffer.from(row.run))),
+        int4Array(some.map(({ firstMs }) => firstMs ?? null)),
+        int4Array(some.map(({ untilMs }) => untilMs ?? null)),
       ])
     }
   }

@@ -1,5 +1,6 @@
 import type { Uuid } from '@duly/domain'
 import { describe, expect, test } from 'vitest'
+import { Recorder } from '../stats/recorder.js'
 import { claimLife, silence, watch } from '../testing/lives.js'
 import { causeOf, codesOf, openExplainBench, readyCodes } from './testing/explain-bench.js'
 
@@ -117,6 +118,37 @@ describe('a PENDING task', () => {
     expect(estimate?.startsPerSecond).toBeCloseTo(600 / ((estimate?.windowMs ?? 0) / 1_000))
     expect(estimate?.waitMs).toBe(Math.round((5 / (estimate?.startsPerSecond ?? 1)) * 1_000))
     // figures of a queue are those of all tenants: a tenant reckons with its own
+    expect(causeOf(await bench.explain(id, 'acme'), 'lane_position')?.estimate).toBeNull()
+  })
+
+  test('reckons in the first seconds of a queue with these, and for a tenant with what is its own there', async () => {
+    const queue = bench.newQueue()
+    const recorder = new Recorder({ store: node.stores.stats, storeNowMs: () => nowMs })
+    const [{ at = 0 } = {}] = await node.query<{ at: number }>(`select date_part('epoch', now()) * 1000 as at`)
+    let nowMs = at - 5_000
+    for (let second = 0; second <= 5; second++, nowMs += 1_000) {
+      const minute = recorder.now()
+      for (let n = 0; n < 50; n++)
+        minute.count({ queue, taskType: 'work', tenant: n % 5 === 0 ? 'acme' : 'rival' }, 'started')
+      for (let n = 0; n < 90; n++) minute.count({ queue: `${queue}-else`, taskType: 'work', tenant: 'acme' }, 'started')
+    }
+    nowMs = at
+    await recorder.flush()
+    await node.worker({ queues: [queue], slots: 1 })
+    for (let n = 0; n < 20; n++) await bench.submit({ queue })
+    const { id } = await bench.submit({ queue })
+    const ofAll = causeOf(await bench.explain(id), 'lane_position')
+    expect(ofAll?.estimate?.startsPerSecond).toBeGreaterThan(40)
+    expect(ofAll?.estimate?.startsPerSecond).toBeLessThan(75)
+    expect(ofAll?.estimate?.waitMs).toBeLessThan(1_000)
+    const own = causeOf(await bench.explain(id, 'acme'), 'lane_position')
+    expect(own?.estimate?.startsPerSecond).toBeGreaterThan(8)
+    expect(own?.estimate?.startsPerSecond).toBeLessThan(15)
+    expect(own?.message).toMatch(/that its tenant had in this queue/)
+    // one minute in which lanes were too many to be kept apart says nothing of any
+    const places = Array.from({ length: 201 }, (_, n) => ({ queue: `${queue}-${n}`, taskType: 'work', tenant: 'acme' }))
+    for (const place of places) recorder.now().count(place, 'started')
+    await recorder.flush()
     expect(causeOf(await bench.explain(id, 'acme'), 'lane_position')?.estimate).toBeNull()
   })
 
