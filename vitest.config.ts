@@ -22,8 +22,9 @@ export default defineConfig({
   test: {
     globalSetup: './tests/support/global-setup.ts',
     include: ['packages/**/src/**/*.test.ts', 'tests/**/*.test.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    // For what would hang, not for what is slow: a machine with other things to do can be ten times as slow as by itself.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     maxWorkers: 4,
     pool: 'forks',
   },

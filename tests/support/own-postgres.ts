@@ -42,15 +42,21 @@ export async function startOwnPostgres(options: { settings?: Settings; dataDir?:
   }
 }
 
-/** To the server's process and to its children, which are in process groups of their own. */
+/**
+ * To the server's process and to its children, which are in process groups of their own. They are looked for when it stands still: it
+ * makes no more of them then.
+ */
 function signalAll(postmaster: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
+  send(postmaster, signal)
   const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === postmaster)
-  for (const pid of [postmaster, ...children.map(Number)]) {
-    try {
-      process.kill(pid, signal)
-    } catch {
-      // it has just ended
-    }
+  for (const pid of children) send(Number(pid), signal)
+}
+
+function send(pid: number, signal: 'SIGSTOP' | 'SIGCONT'): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // it has just ended
   }
 }
 

@@ -53,7 +53,7 @@ export async function untilReady(server: TestProcess, url: string, limitMs = REA
   const giveUpAt = performance.now() + limitMs
   while (server.isRunning && performance.now() < giveUpAt) {
     const ready = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined)
-    await ready?.arrayBuffer()
+    await ready?.arrayBuffer().catch(() => {})
     if (ready?.ok) return
     await delay(25)
   }

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { cleanUpLater } from './clean-up.js'
 
-const LINE_LIMIT_MS = 30_000
+/** Far more than any line takes that comes at all: under other tests a machine can be thirty times as slow as by itself. */
+const LINE_LIMIT_MS = 120_000
 
 export interface Exit {
   readonly code: number | null
@@ -30,6 +31,8 @@ export class TestProcess {
   readonly exited: Promise<Exit>
   /** It was paused at least once: what it did afterwards may have been decided long before. */
   wasPaused = false
+  /** It has ended, and all that it printed has been read; the end alone comes before its last lines. */
+  #isClosed = false
   readonly #child: ChildProcess
   readonly #lines: string[] = []
   readonly #waiting = new Set<() => void>()
@@ -42,6 +45,7 @@ export class TestProcess {
     for (const stream of [child.stdout, child.stderr]) this.#collect(stream)
     this.exited = once(child, 'close').then(([code, signal]: unknown[]) => {
       started.delete(this)
+      this.#isClosed = true
       this.#wake()
       return { code: code as number | null, signal: signal as NodeJS.Signals | null }
     })
@@ -67,7 +71,7 @@ export class TestProcess {
         if (found) return found
       }
       const left = giveUpAt - performance.now()
-      if (left <= 0 || !this.isRunning) throw new Error(this.describe(`did not print ${pattern}`))
+      if (left <= 0 || this.#isClosed) throw new Error(this.describe(`did not print ${pattern}`))
       await this.#change(left)
     }
   }

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { startRunningClock } from '../testing/running-time.js'
 import { problem, type Reply, ScriptedServer } from '../testing/scripted-server.js'
 import { Duly } from './duly.js'
 
@@ -50,9 +51,9 @@ describe('a client of several nodes', () => {
     const cutting = await node(() => ({ cut: true }))
     for (let n = 0; n < 8; n += 1) {
       const duly = clientOf([gone, leaving.url, cutting.url, alive.url])
-      const beganAt = performance.now()
+      const elapsed = startRunningClock()
       await duly.submit('x', null, { idempotencyKey: 'k' })
-      expect(performance.now() - beganAt).toBeLessThan(10_000)
+      expect(elapsed()).toBeLessThan(10_000)
       const before = alive.calls.length
       await duly.submit('x')
       expect(alive.calls.length).toBe(before + 1)

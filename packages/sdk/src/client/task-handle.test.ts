@@ -22,10 +22,10 @@ describe('a handle', () => {
   it('asks for waits in whole milliseconds, however odd they are', async () => {
     const { duly, server } = await clientOf(() => record('SUCCEEDED'))
     for (const waitSeconds of [8 / 49, 4.999876543212345, 1e-7]) await duly.tasks.get('task-1', { waitSeconds })
-    for (let n = 0; n < 20; n += 1) await duly.tasks.wait('task-1', { timeout: '5s' })
+    for (let n = 0; n < 20; n += 1) await duly.tasks.wait('task-1', { timeout: '29s' })
     const asked = server.calls.map(({ path }) => /\?(.*)/.exec(path)?.[1])
     expect(asked.slice(0, 3)).toEqual(['wait_seconds=0.163', 'wait_seconds=5', undefined])
-    for (const query of asked.slice(3)) expect(query).toMatch(/^wait_seconds=[45](\.\d{1,3})?$/)
+    for (const query of asked.slice(3)) expect(query).toMatch(/^wait_seconds=\d{1,2}(\.\d{1,3})?$/)
   })
 
   it('waits on through an outage that outlasts the retries, but not through a refusal', async () => {

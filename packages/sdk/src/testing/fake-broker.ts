@@ -46,7 +46,7 @@ export class FakeBroker {
   #isDraining = false
   #server: ScriptedServer | null = null
 
-  static async start(port = 0): Promise<FakeBroker> {
+  static async start(port?: number): Promise<FakeBroker> {
     const broker = new FakeBroker()
     broker.#server = await ScriptedServer.start(async (call) => {
       const reply = await broker.#answer(call)
@@ -176,6 +176,8 @@ export class FakeBroker {
         }
       })
       if (this.left >= this.sessions) return problem(409, 'session_lost')
+      // its client has given it up: the next beat is to hear the news
+      if (call.gone.aborted) return { cut: true }
     }
     const answer = { cancel: this.#cancel, lost: this.#lost, drain: this.#isDraining }
     this.#cancel = []

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { freePort } from '../../../../tests/support/ports.js'
 import { RawJson } from '../client/raw-json.js'
 
 export interface Call {
@@ -38,8 +39,12 @@ export class ScriptedServer {
     this.#server = createServer((request, response) => void this.#serve(request, response))
   }
 
-  static async start(answer: (call: Call) => Reply | Promise<Reply>, port = 0): Promise<ScriptedServer> {
+  /** At a port that nobody takes when it has stopped, unless one is given. */
+  static async start(answer: (call: Call) => Reply | Promise<Reply>, given?: number): Promise<ScriptedServer> {
+    const port = given ?? (await freePort())
     const server = new ScriptedServer(answer)
+    // no connection is closed while it is idle: a call that comes at that instant would be cut
+    server.#server.keepAliveTimeout = 0
     await new Promise<void>((resolve) => server.#server.listen(port, '127.0.0.1', resolve))
     return server
   }

@@ -50,6 +50,7 @@ export function gate<T = void>(): Gate<T> {
 /** A handler's wait that ends with its signal, as well-behaved code does. */
 export function untilAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason)
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
 }

@@ -15,10 +15,11 @@ export class WorkerProcess {
   readonly ended: Promise<Ending>
   #output = ''
 
-  constructor(url: string, body: string) {
+  /** @param grace of its worker */
+  constructor(url: string, body: string, grace = '200ms') {
     const program = `
       import { Duly, Worker } from ${JSON.stringify(SDK)}
-      const worker = new Worker(new Duly({ url: ${JSON.stringify(url)} }), { slots: 2, grace: '200ms' })
+      const worker = new Worker(new Duly({ url: ${JSON.stringify(url)} }), { slots: 2, grace: ${JSON.stringify(grace)} })
       ${body}
       await worker.run()
       console.log('run returned')`

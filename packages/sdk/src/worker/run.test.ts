@@ -6,6 +6,8 @@ let broker: FakeBroker
 let child: WorkerProcess | null = null
 beforeEach(async () => {
   broker = await FakeBroker.start()
+  // so long that no beat seems lost, and none is told of, while this process is busy with others
+  broker.terms = { heartbeatSeconds: 30, leaseSeconds: 90 }
 })
 afterEach(async () => {
   child?.signal('SIGKILL')
@@ -47,7 +49,7 @@ it('ends the process though a handler is deaf, and says so by its exit code', as
 })
 
 it('ends at once at the second signal', async () => {
-  child = new WorkerProcess(broker.url, DEAF)
+  child = new WorkerProcess(broker.url, DEAF, '10m')
   broker.push('x')
   await broker.server.until(() => broker.received === 1)
   child.signal('SIGTERM')

@@ -40,7 +40,8 @@ it('carries what gathers during a round trip in one request', async () => {
     .handle('quick', async () => 'done')
     .start()
   for (const id of ids) await bench.broker.outcome(id)
-  expect(bench.broker.server.calls.length).toBeLessThan(30)
+  // beats come by the clock
+  expect(bench.broker.server.calls.filter(({ path }) => !path.endsWith('/heartbeat')).length).toBeLessThan(30)
 })
 
 it('starts no handler before the acknowledging request has left', async () => {
@@ -54,7 +55,8 @@ it('starts no handler before the acknowledging request has left', async () => {
   await bench
     .worker({ slots: 1 })
     .handle('block', async () => {
-      await bench.broker.server.until(() => bench.broker.received === 1)
+      // a beat may tell it too, and be faster
+      await bench.broker.server.until(() => bench.broker.received === 1 && order.length === 2)
       order.push('started and known')
       bench.broker.server.notify()
       await release.promise
@@ -231,9 +233,9 @@ it('does not turn a server that never holds a poll into a hot loop', async () =>
     .handle('x', () => null)
     .start()
   await bench.broker.server.until(() => polls().length > 5)
-  const counted = polls().length
+  const [counted, began] = [polls().length, performance.now()]
   await new Promise((resolve) => setTimeout(resolve, 300))
-  expect(polls().length - counted).toBeLessThan(20)
+  expect(polls().length - counted).toBeLessThan(5 + (performance.now() - began) / 20)
 })
 
 it('isolates a report that the server refuses, and says so in its place', async () => {
