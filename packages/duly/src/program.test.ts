@@ -147,7 +147,7 @@ describe('exit codes', () => {
     const json = await cli(['task', 'get', 'task-1', '--url', NOBODY, '--json'])
     expect(json.code).toBe(3)
     expect(JSON.parse(json.err)).toMatchObject({ error: { exit_code: 3, code: 'ECONNREFUSED' } })
-  }, 30_000)
+  })
 })
 
 describe('duly config', () => {

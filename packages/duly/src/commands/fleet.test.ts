@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type HttpNode, openStore, startHttpNode } from '../../../server/src/dispatch/testing/http-node.js'
 import { cli } from '../testing/captured-cli.js'
+import { plainEnvironment } from '../testing/plain-environment.js'
 
 const PROGRAM = fileURLToPath(new URL('../../bin/duly.js', import.meta.url))
 const WORKER = fileURLToPath(new URL('../../../../examples/worker.mjs', import.meta.url))
@@ -92,6 +93,7 @@ describe('duly worker', () => {
   it('lists a running worker; drained, its process ends by itself with 0 and a clear line', async () => {
     expect((await run('worker', 'list')).out).toBe('No worker.\n')
     const child = spawn(process.execPath, [PROGRAM, 'worker', WORKER, '--url', node.url], {
+      env: plainEnvironment(),
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     onTestFinished(() => void child.kill('SIGKILL'))
@@ -105,7 +107,7 @@ describe('duly worker', () => {
         })
       }
     })
-    const exited = once(child, 'exit')
+    const exited = once(child, 'close')
     const id = await registered
     expect((await run('worker', 'list')).out).toMatch(new RegExp(`\\n${id} .* live +0/\\d+ +\\d+ s`))
     expect(await json('worker', 'list', '--state', 'draining')).toEqual({ items: [], next_cursor: null })

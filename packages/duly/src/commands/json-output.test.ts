@@ -128,7 +128,7 @@ async function dead(): Promise<string> {
   const worker = await node.api.worker({ queues: [queue] })
   const { task_id } = await node.api.submit({ queue, max_retries: 0 })
   const error = { class: 'E', message: 'm' }
-  await worker.report(await worker.poll(1, { wait: 5 }), { outcome: 'failed', error })
+  await worker.report(await worker.poll(1, { wait: 60 }), { outcome: 'failed', error })
   return task_id
 }
 

@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import { access, chown, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { freePort } from '../../../../tests/support/ports.js'
+import { eventually } from '../testing/dev-process.js'
 import { isAlive } from './postmaster-file.js'
 import { probe } from './probe.js'
 import { type EmbeddedPostgres, startPostgres } from './start-postgres.js'
@@ -39,15 +40,6 @@ async function query(url: string, sql: string): Promise<unknown> {
   const result = await client.query({ text: sql, rowMode: 'array' })
   await client.end()
   return result.rows[0]?.[0]
-}
-
-/** Polls something that another process is about to do; fails after five seconds. */
-async function eventually(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (let waited = 0; waited < 5_000; waited += 25) {
-    if (await holds()) return
-    await delay(25)
-  }
-  throw new Error(`Not within 5 s: ${what}`)
 }
 
 describe('a fresh data folder', () => {
@@ -125,7 +117,7 @@ describe('sudden ends', () => {
   })
 
   it('a killed server can be started again at once, with all that was committed', async () => {
-    const first = await start()
+    const first = await start({ port: await freePort() })
     await query(first.url, 'CREATE TABLE kept AS SELECT 7 AS n')
     const client = new pg.Client(first.url)
     client.on('error', () => {})

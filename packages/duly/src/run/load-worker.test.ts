@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { plainEnvironment } from '../testing/plain-environment.js'
 
 const PROGRAM = fileURLToPath(new URL('../../bin/duly.js', import.meta.url))
 
@@ -50,7 +51,10 @@ afterAll(() => rm(folder, { recursive: true }))
 
 /** Runs it in a process: under a test runner Node's own loader is not what loads. */
 async function load(name: string) {
-  const child = spawn(process.execPath, [PROGRAM, 'worker', join(folder, name)], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [PROGRAM, 'worker', join(folder, name)], {
+    env: plainEnvironment(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   return { code: code as number, out, lines: err.replaceAll(folder, '$').trimEnd().split('\n') }
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
+import { plainEnvironment } from '../testing/plain-environment.js'
 import { isScriptOfNpm } from './npm-parent.js'
 
 const PROGRAM = fileURLToPath(new URL('../../bin/duly.js', import.meta.url))
@@ -28,7 +29,7 @@ async function packageWith(start: string): Promise<string> {
 
 it('a worker under npm stops, in order, when npm is ended by a signal to its own pid', async () => {
   const cwd = await packageWith(`"${process.execPath}" "${PROGRAM}" worker worker.mjs --url ${NOBODY}`)
-  const npm = spawn('npm', ['start'], { cwd, stdio: ['ignore', 'ignore', 'pipe'] })
+  const npm = spawn('npm', ['start'], { cwd, env: plainEnvironment(), stdio: ['ignore', 'ignore', 'pipe'] })
   const closed = once(npm, 'close') // npm has ended, and everybody who could still write
   const lines: string[] = []
   const reader = createInterface({ input: npm.stderr })

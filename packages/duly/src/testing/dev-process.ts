@@ -40,7 +40,8 @@ export class DevProcess {
     const lines: string[] = []
     createInterface({ input: child.stderr as NodeJS.ReadableStream }).on('line', (line) => lines.push(line))
     const ready = once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line')
-    const ended = once(child, 'exit').then(() => Promise.reject(new Error(`duly dev ended:\n${lines.join('\n')}`)))
+    // with all that it printed
+    const ended = once(child, 'close').then(() => Promise.reject(new Error(`duly dev ended:\n${lines.join('\n')}`)))
     const [line] = await Promise.race([ready, ended])
     ended.catch(() => {})
     return new DevProcess(child, JSON.parse(String(line)), lines)
@@ -51,10 +52,10 @@ export class DevProcess {
     return [this.child.pid as number, this.facts.postgres.pid, this.facts.worker.pid]
   }
 
-  /** Signals its whole process group, as a terminal does, and returns the exit code. */
+  /** Signals its whole process group, as a terminal does, and returns the exit code; all that was printed has been read then. */
   async end(signal: NodeJS.Signals): Promise<number | null> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return this.child.exitCode
-    const ended = once(this.child, 'exit')
+    const ended = once(this.child, 'close')
     process.kill(-(this.child.pid as number), signal)
     await ended
     return this.child.exitCode
@@ -62,7 +63,7 @@ export class DevProcess {
 }
 
 /** Waits until something that other processes do has come about; fails after `limitMs`. */
-export async function eventually(what: string, holds: () => Promise<boolean>, limitMs = 10_000): Promise<void> {
+export async function eventually(what: string, holds: () => Promise<boolean>, limitMs = 120_000): Promise<void> {
   const until = performance.now() + limitMs
   while (performance.now() < until) {
     if (await holds()) return

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { plainEnvironment } from '../../testing/plain-environment.js'
 
 /** What the other process tells about the server it holds. */
 export interface Told {
@@ -50,7 +51,7 @@ export async function startElsewhere(
 ): Promise<Elsewhere> {
   if (!existsSync(fileURLToPath(BUILD))) throw new Error('This test runs the build: `npm run build` first.')
   const command = [...(options.prefix ?? []), process.execPath, '--input-type=module', '-e', SCRIPT, dataDir]
-  const env = { ...process.env, PATH: options.path ?? process.env.PATH }
+  const env = { ...plainEnvironment(), PATH: options.path ?? process.env.PATH }
   const child = spawn(command[0] as string, command.slice(1), {
     detached: true,
     cwd: '/',
