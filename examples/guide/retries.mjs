@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { classifyHttpError, Duly, defineTask, PermanentError, TaskFailedError, Worker } from '@duly/sdk'
 
 const retry = { limit: 3, backoff: 'exponential', delay: '100ms', maxDelay: '10s', jitter: 'full' }
-const order = defineTask('order', { queue: 'guide-retries', retry, timeout: '500ms' })
+const order = defineTask('order', { queue: 'guide-retries', retry, timeout: '5s' })
 
 const duly = new Duly()
 const worker = new Worker(duly, { classifyError: classifyHttpError })

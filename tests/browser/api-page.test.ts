@@ -3,7 +3,7 @@ import { errorCodes } from '@duly/domain'
 import axe, { type AxeResults } from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { startBrowser } from '../support/browser.js'
+import { PATIENCE_MS, startBrowser } from '../support/browser.js'
 import { createDatabase } from '../support/database.js'
 import { startServer } from '../support/processes.js'
 
@@ -33,6 +33,7 @@ async function open(options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext(options)
   await context.addInitScript({ content: axe.source })
   const page = await context.newPage()
+  page.setDefaultTimeout(PATIENCE_MS)
   page.on('console', (message) => complaints.push(message.text()))
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('request', (request) => {
@@ -42,6 +43,8 @@ async function open(options: BrowserContextOptions = {}): Promise<Page> {
   return page
 }
 
+/** What the page comes to show: the browser does what it is told a little later. */
+const shown = <T>(read: () => Promise<T> | T) => expect.poll(read, { timeout: PATIENCE_MS })
 const visible = (page: Page): Promise<number> => page.locator('article:visible').count()
 const search = (page: Page) => page.getByRole('searchbox')
 
@@ -60,46 +63,56 @@ describe('the page of the API on a desk', () => {
   })
 
   it('shows every route, schema and error, also without its script', async () => {
-    expect(await visible(page)).toBe(ENTRIES)
+    await shown(() => visible(page)).toBe(ENTRIES)
     const bare = await open({ javaScriptEnabled: false })
-    expect(await visible(bare)).toBe(ENTRIES)
-    expect(await search(bare).isVisible()).toBe(false)
+    await shown(() => visible(bare)).toBe(ENTRIES)
+    await shown(() => search(bare).isVisible()).toBe(false)
   })
 
   it('finds by every word: paths, fields, codes', async () => {
     await page.keyboard.press('/')
     await page.keyboard.type('post /tasks/{TASK_ID}/CANCEL')
-    const [found, ...others] = await page.locator('article:visible h3').allTextContents()
-    expect({ found, others }).toEqual({ found: expect.stringContaining('/tasks/{task_id}/cancel'), others: [] })
-    expect(await page.locator('li[data-entry]:visible').count()).toBe(1)
-    expect(await page.getByRole('status').textContent()).toBe('1 found')
+    await shown(() => page.locator('article:visible h3').allTextContents()).toEqual([
+      expect.stringContaining('/tasks/{task_id}/cancel'),
+    ])
+    await shown(() => page.locator('li[data-entry]:visible').count()).toBe(1)
+    await shown(() => page.getByRole('status').textContent()).toBe('1 found')
     await search(page).fill('idempotency_conflict')
-    expect(await page.locator('#error-idempotency_conflict').isVisible()).toBe(true)
+    await shown(() => page.locator('#error-idempotency_conflict').isVisible()).toBe(true)
     await page.keyboard.press('Escape')
-    expect(await visible(page)).toBe(ENTRIES)
+    await shown(() => visible(page)).toBe(ENTRIES)
   })
 
   it('says that nothing was found, and leads back', async () => {
     await search(page).fill('nothing-of-that-name')
-    expect(await visible(page)).toBe(0)
+    await shown(() => visible(page)).toBe(0)
     await page.getByRole('button', { name: 'Show everything' }).click()
-    expect(await visible(page)).toBe(ENTRIES)
+    await shown(() => visible(page)).toBe(ENTRIES)
   })
 
   it('shows what a link leads to, though a search hid it', async () => {
     await search(page).fill('cancelTask')
     await page.getByRole('main').getByRole('link', { name: 'CancelledTask' }).first().click()
     await page.locator('#schema-CancelledTask').waitFor({ state: 'visible' })
-    expect(await visible(page)).toBe(ENTRIES)
+    await shown(() => visible(page)).toBe(ENTRIES)
   })
 
   it('gives calls to this server to the clipboard', async () => {
     const button = page.getByRole('button', { name: 'Copy the call of POST /api/v1/tasks', exact: true })
+    // says so for two seconds only: what it says is kept
+    await button.evaluate((element: { textContent: string }) => {
+      const said: string[] = []
+      Object.assign(globalThis, { said })
+      const observer = Reflect.construct(Reflect.get(globalThis, 'MutationObserver'), [
+        () => said.push(element.textContent),
+      ])
+      observer.observe(element, { childList: true })
+    })
     await button.click()
     await page.getByRole('status').getByText('Copied').waitFor({ state: 'attached' })
     const copied = await page.evaluate<string>('navigator.clipboard.readText()')
     expect(copied).toMatch(new RegExp(`^curl ${url}/api/v1/tasks `))
-    expect(await button.textContent()).toBe('Copied')
+    await shown(() => page.evaluate<string[]>('said')).toContain('Copied')
   })
 
   it('can be used by keyboard alone', async () => {
@@ -107,13 +120,13 @@ describe('the page of the API on a desk', () => {
     const focused = () => page.evaluate<string>('document.activeElement?.id')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
-    expect(await focused()).toBe('content')
+    await shown(focused).toBe('content')
     await page.keyboard.press('/')
-    expect(await focused()).toBe('query')
+    await shown(focused).toBe('query')
     await page.keyboard.type('listQueues')
     await page.keyboard.press('Enter')
     await page.keyboard.press('Enter')
-    expect(new URL(page.url()).hash).toBe('#listQueues')
+    await shown(() => new URL(page.url()).hash).toBe('#listQueues')
     await page.keyboard.press('/')
     await page.keyboard.press('Escape')
   })
@@ -122,21 +135,21 @@ describe('the page of the API on a desk', () => {
     const paper = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
     const light = await paper()
     await search(page).fill(FEW)
-    expect(await page.locator('article:visible .method, article:visible .status').count()).toBeGreaterThan(5)
+    await shown(() => page.locator('article:visible .method, article:visible .status').count()).toBeGreaterThan(5)
     expect(await violations(page)).toEqual([])
     const button = page.getByRole('button', { name: 'Theme' })
     for (const theme of ['light', 'dark']) {
       await button.click()
-      expect(await button.textContent()).toBe(`Theme: ${theme}`)
+      await shown(() => button.textContent()).toBe(`Theme: ${theme}`)
     }
     const dark = await paper()
     expect(dark).not.toBe(light)
     await page.reload()
-    expect(await paper()).toBe(dark)
+    await shown(paper).toBe(dark)
     await search(page).fill(FEW)
     expect(await violations(page)).toEqual([])
     await button.click()
-    expect(await paper()).toBe(light)
+    await shown(paper).toBe(light)
   })
 })
 
@@ -144,17 +157,17 @@ describe('the page of the API on a phone', () => {
   it('fits it, and meets WCAG 2.2 AA', async () => {
     const page = await open(PHONE)
     const overflow = () => page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth')
-    expect(await overflow()).toBe(0)
+    await shown(overflow).toBe(0)
     const entry = page.locator('li[data-entry]').first()
-    expect(await entry.isVisible()).toBe(false)
+    await shown(() => entry.isVisible()).toBe(false)
     await page.getByText('Contents', { exact: true }).tap()
-    expect(await entry.isVisible()).toBe(true)
+    await shown(() => entry.isVisible()).toBe(true)
     await page.evaluate("for (const each of document.querySelectorAll('main details')) each.open = true")
-    expect(await overflow()).toBe(0)
+    await shown(overflow).toBe(0)
     await search(page).fill(FEW)
     expect(await violations(page)).toEqual([])
     await search(page).fill('')
     await entry.getByRole('link').tap()
-    expect(new URL(page.url()).hash).toBe('#submitTask')
+    await shown(() => new URL(page.url()).hash).toBe('#submitTask')
   })
 })

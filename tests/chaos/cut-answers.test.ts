@@ -23,7 +23,8 @@ test('a poll whose answer is lost is healed: the same lease comes again', { time
 
   const start = await scenario.untilHandler(({ event }) => event === 'start')
   expect(proxy.cuts).toHaveLength(1)
-  expect(start.at - (proxy.cuts[0]?.at ?? 0)).toBeLessThan(12_000)
+  // long before a held poll would have come to its end
+  expect(start.at - (proxy.cuts[0]?.at ?? 0)).toBeLessThan(25_000)
   expect(describeFindings(await scenario.finish(client.log))).toBe('')
   expect(await scenario.query('select attempt, crashes, undelivered from outcomes')).toEqual([
     { attempt: 1, crashes: 0, undelivered: 0 },

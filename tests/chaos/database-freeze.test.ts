@@ -10,6 +10,8 @@ import { isLong, Scenario, testLimitMs } from './scenario.js'
 const QUICK = { DULY_CHAOS_HEARTBEAT_MS: '1000' }
 /** Three leases: whoever judged by the wall clock would bury every session. */
 const frozenMs = isLong ? 60_000 : 9_000
+/** It takes seconds; the rest is for a machine that has other things to do. */
+const RESUMED_WITHIN_MS = 60_000
 
 // Worse than a refusal: connections stay open and nothing answers, as with a hung disk or a network that swallows packets.
 test('a database that hangs for longer than a lease costs nobody a task', { timeout: testLimitMs }, async () => {
@@ -31,8 +33,8 @@ test('a database that hangs for longer than a lease costs nobody a task', { time
   const thawedAt = Date.now()
   const acceptedBefore = load.accepted
   postgres.thaw()
-  while (load.accepted < acceptedBefore + 20 && Date.now() < thawedAt + 15_000) await delay(20)
-  expect(Date.now() - thawedAt).toBeLessThan(10_000)
+  while (load.accepted < acceptedBefore + 20 && Date.now() < thawedAt + RESUMED_WITHIN_MS) await delay(20)
+  expect(load.accepted).toBeGreaterThanOrEqual(acceptedBefore + 20)
   await delay(2_000)
   await load.stop()
 

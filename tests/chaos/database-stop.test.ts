@@ -10,6 +10,8 @@ import { isLong, Scenario, testLimitMs } from './scenario.js'
 /** A lease of 3 s: the outage is longer, so that it would kill every session if its time counted. */
 const QUICK = { DULY_CHAOS_HEARTBEAT_MS: '1000' }
 const downMs = isLong ? 30_000 : 8_000
+/** The load goes on within seconds; the rest is for a machine that has other things to do. */
+const RESUMED_WITHIN_MS = 60_000
 /** A call that began just before the stop may be cut off by it; one that began just after it meets connections that are closing. */
 const EDGE_MS = 1_000
 /** Submissions before the stop, most of their tasks at work or waiting for it. */
@@ -38,13 +40,13 @@ test.each(['fast', 'immediate'] as const)(
     const upAt = Date.now()
     await postgres.start()
     const acceptedBefore = load.accepted
-    while (load.accepted < acceptedBefore + 20 && Date.now() < upAt + 15_000) await delay(20)
-    const resumedMs = Date.now() - upAt
+    while (load.accepted < acceptedBefore + 20 && Date.now() < upAt + RESUMED_WITHIN_MS) await delay(20)
+    const resumed = load.accepted - acceptedBefore
     await delay(2_000)
     await load.stop()
 
     expect(describeFindings(await scenario.finish(load.client.log))).toBe('')
-    expect(resumedMs).toBeLessThan(10_000)
+    expect(resumed).toBeGreaterThanOrEqual(20)
     const meanwhile = load.client.log.filter(({ startedAt, endedAt }) => startedAt > downAt + EDGE_MS && endedAt < upAt)
     expect(meanwhile.filter(isSubmission).length).toBeGreaterThan(10)
     expect(meanwhile.filter(({ status }) => status !== 503)).toEqual([])

@@ -18,7 +18,7 @@ const WORKER_FILE = fileURLToPath(new URL('./worker.mjs', import.meta.url))
 /** Nothing has ended for so long while something is open: it is stuck. Leases, retries, delays and time limits of a load are shorter. */
 const STUCK_MS = 120_000
 /** Counters are written once a second; the rest is for a machine that has other things to do. */
-const QUIET_LIMIT_MS = 30_000
+const QUIET_LIMIT_MS = 120_000
 
 const LEFT = `select (select count(*)::int from open_tasks) as open, (select count(*)::int from outcomes) as ended,
   (select count(*)::int from bulk_operations where status = 'RUNNING') as operations`
@@ -108,7 +108,7 @@ export class Scenario {
   }
 
   /** Waits until a handler has written a line that fits; those written already count. */
-  async untilHandler(fits: (record: HandlerRecord) => boolean, limitMs = 30_000): Promise<HandlerRecord> {
+  async untilHandler(fits: (record: HandlerRecord) => boolean, limitMs = 120_000): Promise<HandlerRecord> {
     const giveUpAt = performance.now() + limitMs
     for (;;) {
       const found = this.handlerLog.find(fits)
@@ -155,7 +155,7 @@ export class Scenario {
   }
 
   /** Waits until a query gives a row. */
-  async untilRow(text: string, limitMs = 30_000): Promise<void> {
+  async untilRow(text: string, limitMs = 120_000): Promise<void> {
     const giveUpAt = performance.now() + limitMs
     while ((await this.query(text)).length === 0) {
       if (performance.now() > giveUpAt)

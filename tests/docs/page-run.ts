@@ -13,7 +13,7 @@ const PLAYGROUND = /^(?:npm start|duly dev)\b/
 /** Shows how it goes for as long as its tasks take; the page is read on meanwhile. */
 const PATIENT = / --progress\b/
 const SET_UP = /^npm (?:ci|run|test|install)\b/
-const LASTING_LIMIT_MS = 30_000
+const LASTING_LIMIT_MS = 120_000
 
 /** Reads a page as a person would who tries everything on it, from top to bottom. */
 export class PageRun {

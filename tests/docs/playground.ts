@@ -6,8 +6,8 @@ import { delimiter, dirname, join } from 'node:path'
 import { root } from '../repo/files.js'
 import { cleanUpLater } from '../support/clean-up.js'
 
-const START_LIMIT_MS = 60_000
-const COMMAND_LIMIT_MS = 150_000
+const START_LIMIT_MS = 150_000
+const COMMAND_LIMIT_MS = 300_000
 
 export interface Ran {
   readonly code: number | null
@@ -64,6 +64,8 @@ export class Job {
   readonly #child: ChildProcess
   readonly #texts = { out: '', err: '' }
   readonly #heard = new Set<() => void>()
+  /** It has ended, and all that it printed has been read. */
+  #isClosed = false
 
   constructor(
     readonly command: string,
@@ -87,6 +89,7 @@ export class Job {
     }
     this.ended = once(this.#child, 'close').then(([code]) => {
       process.off('exit', this.#kill)
+      this.#isClosed = true
       this.#wake()
       return code as number | null
     })
@@ -103,7 +106,7 @@ export class Job {
     for (;;) {
       const found = pattern.exec(this.output)
       if (found) return found
-      if (timer.aborted || this.#hasEnded)
+      if (timer.aborted || this.#isClosed)
         throw new Error(`\`${this.command}\` did not print ${pattern}:\n${this.output}`)
       await new Promise<void>((resolve) => {
         this.#heard.add(resolve)

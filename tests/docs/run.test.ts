@@ -12,7 +12,7 @@ const pages = filesUnder('', ['.md'])
   .filter(({ blocks }) => blocks.some(({ language }) => language === 'sh' || language === 'http'))
 
 /** The README's thousand tasks alone take 20 s, by their delays. */
-const PATIENCE_MS = 180_000
+const PATIENCE_MS = 600_000
 
 let playground: Playground
 beforeAll(async () => {
@@ -120,15 +120,17 @@ describe("the SDK's page", () => {
     const { worker } = await import('../../examples/sdk/mail-worker.js')
     onTestFinished(() => worker.stop().then(() => duly.close()))
     // the example worker of the playground serves the same queue: one of several is ours
-    const handles = await Promise.all(
-      Array.from({ length: 40 }, (_, n) =>
-        duly.submit(sendEmail, { to: `a${n}@example.com` }, { idempotencyKey: `mail-${n}` }),
-      ),
-    )
-    const results = await Promise.all(handles.map((handle) => handle.result()))
-    const ours = results.filter(({ message_id: id }) => id === 'm-1')
-    expect(ours.length).toBeGreaterThan(0)
-    expect(keys).toHaveLength(ours.length)
+    let ours = 0
+    for (let n = 0; ours === 0; n += 1) {
+      const handles = await Promise.all(
+        Array.from({ length: 40 }, (_, k) =>
+          duly.submit(sendEmail, { to: `a${k}@example.com` }, { idempotencyKey: `mail-${n * 40 + k}` }),
+        ),
+      )
+      const results = await Promise.all(handles.map((handle) => handle.result()))
+      ours += results.filter(({ message_id: id }) => id === 'm-1').length
+    }
+    expect(keys).toHaveLength(ours)
     for (const key of keys) expect(key).toMatch(/^mail-\d+$/)
   })
 

@@ -42,6 +42,12 @@ describe.each(['SIGKILL', 'SIGTERM'] as const)('an operation on %s of its node',
     for (let sent = 0; sent < TASKS; sent += 10_000) {
       await one.submitBatch(Array.from({ length: 10_000 }, () => ({ queue, delay_seconds: 3_600 })))
     }
+    // somebody holds a task in the middle, so that it cannot come to its end before the signal
+    await client.query('begin')
+    await client.query('select from open_tasks where queue = $1 order by id offset $2 limit 1 for update', [
+      queue,
+      TASKS / 2,
+    ])
     // alone, so that it is the one that works at it
     const { body: operation } = await one.call<Operation>('POST', '/tasks/bulk', {
       action: 'cancel',
@@ -49,8 +55,11 @@ describe.each(['SIGKILL', 'SIGTERM'] as const)('an operation on %s of its node',
     })
     const progress = async (api: Api, wait = 0) =>
       (await api.call<Operation>('GET', `/bulk-operations/${operation.bulk_id}?wait_seconds=${wait}`)).body
-    await until('it has begun', async () => (await progress(one)).done > 0, 30_000)
-    await first.process.kill(signal)
+    await until('it has begun', async () => (await progress(one)).done > 0, 120_000)
+    const stopped = first.process.kill(signal)
+    if (signal === 'SIGTERM') await client.query('rollback')
+    await stopped
+    if (signal === 'SIGKILL') await client.query('rollback')
     const { rows } = await client.query<{ done: number }>(
       'select done::integer from bulk_operations where status = $1',
       ['RUNNING'],

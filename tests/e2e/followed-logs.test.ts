@@ -2,6 +2,7 @@ import { Duly } from '@duly/sdk'
 import { expect, it } from 'vitest'
 import { cli } from '../../packages/duly/src/testing/captured-cli.js'
 import { Api, openStore, startHttpNode } from '../../packages/server/src/dispatch/testing/http-node.js'
+import { freePort } from '../support/ports.js'
 
 const lines = 40
 
@@ -9,7 +10,9 @@ const lines = 40
 it('duly task logs -f goes on over a restart of its node, losing and repeating nothing', async () => {
   const { url: databaseUrl } = await openStore()
   const flags = { graceSeconds: 30 }
-  const [first, other] = [await startHttpNode(databaseUrl, flags), await startHttpNode(databaseUrl, flags)]
+  // of its own, so that nobody has it while no node serves there
+  const port = await freePort()
+  const [first, other] = [await startHttpNode(databaseUrl, { ...flags, port }), await startHttpNode(databaseUrl, flags)]
   const worker = await other.api.worker()
   const { task_id: id } = await other.api.submit()
   const [grant] = await worker.poll(1, { wait: 10 })
@@ -48,7 +51,7 @@ it('duly task logs -f goes on over a restart of its node, losing and repeating n
     await first.stop()
     // said while nobody serves there
     await say('between')
-    await startHttpNode(databaseUrl, { ...flags, port: Number(new URL(first.url).port) })
+    await startHttpNode(databaseUrl, { ...flags, port })
   }
   await worker.report([grant])
   expect((await follows).code).toBe(0)

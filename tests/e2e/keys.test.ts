@@ -25,7 +25,7 @@ beforeAll(async () => {
   expect(created.code).toBe(0)
   admin = created.lines.find((line) => /^duly_\w{52}$/.test(line)) ?? ''
   expect(created.lines.join('\n')).toMatch(/^key-\w{26} \(admin; every tenant\); the secret is not shown again:$/m)
-}, 60_000)
+})
 
 /** Runs `duly …` to its end. */
 async function duly(
@@ -81,7 +81,7 @@ it('keys are made, listed and revoked from the command line and the SDK', async 
   await expect(shop.queues.list()).rejects.toMatchObject({ status: 401, message: 'This API key was revoked.' })
   expect((await duly(`key revoke ${key.key_id}`, env)).code).toBe(0)
   expect((await duly('key revoke key-01m8m8kd7xe3bty5rn8g2h4j6q', env)).code).toBe(4)
-}, 60_000)
+})
 
 it('the first key needs a database that is migrated', async () => {
   const { url } = await createDatabase({ empty: true })
@@ -110,9 +110,10 @@ describe('a worker', () => {
     expect(await client(admin).tasks.wait(id)).toMatchObject({ status: 'SUCCEEDED' })
     await client(admin).keys.revoke(key.id)
     await worker.line(/answers: This API key was revoked; retrying/)
-    const before = await refusedRequests()
+    const [before, began] = [await refusedRequests(), performance.now()]
     await delay(2_000)
-    expect((await refusedRequests()) - before).toBeLessThan(20)
+    // as long as it really took
+    expect((await refusedRequests()) - before).toBeLessThan((performance.now() - began) / 100)
     expect(worker.isRunning).toBe(true)
     await worker.kill('SIGTERM')
   })

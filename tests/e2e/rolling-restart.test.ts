@@ -12,8 +12,8 @@ const WORKER = fileURLToPath(new URL('./worker.mjs', import.meta.url))
 
 const GRACE = { GRACE_MS: '5000' }
 
-/** Ten looks of the balancer: a loaded machine may delay some. */
-const DELAY = { DULY_DRAIN_DELAY_SECONDS: '1' }
+/** Many looks of the balancer: a loaded machine may delay it for seconds. */
+const DELAY = { DULY_DRAIN_DELAY_SECONDS: '7' }
 
 interface End {
   readonly status: string

@@ -37,6 +37,13 @@ test('workflows whose node is killed while it cancels what is open in them are f
   for (let n = 0; n < workflows; n++) {
     expect((await one.call('POST', '/workflows', workflow)).status).toBe(202)
   }
+  // somebody holds a task of each: whatever becomes of the others, none of them comes to its end before the node is killed
+  const holder = new pg.Client({ connectionString: databaseUrl })
+  cleanUpLater(() => holder.end())
+  await holder.connect()
+  await holder.query('begin')
+  await holder.query(`select from open_tasks o join (
+    select workflow_id, max(id::text)::uuid as id from open_tasks where queue = 'unserved' group by 1) l on l.id = o.id for update of o`)
   const worker = await one.worker({ queues: ['first'] })
   const grants = await take(worker)
   const failure = { outcome: 'failed', error: { class: 'E', message: 'no', retryable: false } }
@@ -49,6 +56,7 @@ test('workflows whose node is killed while it cancels what is open in them are f
   await first.process.kill('SIGKILL')
   await reported
   expect(await count('open_tasks')).toBeGreaterThan(0)
+  await holder.query('rollback')
 
   const second = await startServer({ databaseUrl, name: 'second' })
   await until('it has ended', async () => (await count(`workflows where status = 'FAILED'`)) === workflows, 90_000)

@@ -99,7 +99,7 @@ it('parameters of path, query and header are refused by name or mean what they s
 it('leaves a node that is well, a store that is sound, and no trace in what all objects share', async () => {
   expect(world.complaints).toEqual([])
   // what has expired waits for the next look of the timers
-  await expect.poll(() => world.findings(), { timeout: 20_000, interval: 500 }).toEqual([])
+  await expect.poll(() => world.findings(), { timeout: 120_000, interval: 500 }).toEqual([])
   expect(({} as Record<string, unknown>).polluted).toBeUndefined()
   expect(Object.keys(Object.prototype)).toEqual([])
 })

@@ -102,6 +102,6 @@ describe('every operation of the document', () => {
 it('leaves a node that is well, and a store that is sound', async () => {
   expect(world.complaints).toEqual([])
   // what has expired waits for the next look of the timers
-  await expect.poll(() => world.findings(), { timeout: 20_000, interval: 500 }).toEqual([])
+  await expect.poll(() => world.findings(), { timeout: 120_000, interval: 500 }).toEqual([])
   expect((await world.client.send({ method: 'GET', path: '/readyz' })).status).toBe(200)
 })

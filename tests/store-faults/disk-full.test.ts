@@ -68,7 +68,7 @@ test.runIf(typeof disk !== 'string')(
 
     for (let n = 0; n < 20; n++) expect(await submit()).toBe(true)
     disk.fill()
-    await until('a submission is refused', async () => !(await submit()), 30_000)
+    await until('a submission is refused', async () => !(await submit()), 120_000)
     await report(held.slice(0, 1))
 
     // what PostgreSQL set aside for its log is used up too: it goes down in the middle of its work
@@ -86,12 +86,12 @@ test.runIf(typeof disk !== 'string')(
     disk.free()
     // its supervisor's part; a server that came up again by itself is left alone
     await postgres.start()
-    await until('a submission is taken', submit, 30_000)
-    await until('the reports are taken', () => report(held), 30_000)
+    await until('a submission is taken', submit, 120_000)
+    await until('the reports are taken', () => report(held), 120_000)
     expect((await worker.tryBeat()).status).toBe(200)
     await expectStored(postgres.url, { accepted, unknown })
   },
-  120_000,
+  360_000,
 )
 
 /** Asks for new files of the log until the server has no room for one. */

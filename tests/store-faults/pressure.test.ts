@@ -13,7 +13,7 @@ import { startOwnPostgres } from '../support/own-postgres.js'
 
 /** A statement that waits for a lock ends after this long; a call answers within some of them. */
 const flags = { statementTimeoutSeconds: 1 }
-const boundMs = 15_000
+const boundMs = 30_000
 
 const submit = (api: Api, queue: string) =>
   api.call<{ task_id: string; code?: string }>('POST', '/tasks', { task_type: 'work', queue })
@@ -76,8 +76,8 @@ test('more batches than a node keeps waiting: the rest is refused with Retry-Aft
 
 test('statements that hold all general connections stop no heartbeat and no task, and others are refused in time', async () => {
   const { url } = await openStore()
-  const { api } = await startHttpNode(url, { statementTimeoutSeconds: 30, generalConnections: 2 })
-  const worker = await api.worker({ heartbeatSeconds: 0.5 })
+  const { api } = await startHttpNode(url, { statementTimeoutSeconds: 60, generalConnections: 2 })
+  const worker = await api.worker({ heartbeatSeconds: 2 })
   const { task_id } = await api.submit()
   await worker.poll(1)
   const lock = await holder(url, 'begin; lock table task_events in access exclusive mode')
@@ -89,7 +89,7 @@ test('statements that hold all general connections stop no heartbeat and no task
     expect((await worker.poll(1)).map((grant) => grant.task_id)).toEqual([next])
     expect((await fetch(`${api.url}/readyz`)).status).toBe(200)
     // a third of the lease is over: the node has to ask the store about the session
-    await new Promise((resolve) => setTimeout(resolve, 600))
+    await new Promise((resolve) => setTimeout(resolve, 2_200))
   }
   const { value, ms } = await waiting
   expect(value).toMatchObject({ status: 503, body: { code: 'store_unavailable' } })

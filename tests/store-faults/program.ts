@@ -80,14 +80,14 @@ export class Program {
   /** Nothing waits in memory for what is over. */
   async #expectIdle(): Promise<void> {
     const { intake, reports, waiters, sessions } = this.#node.parts
-    const late = new Promise((resolve) => setTimeout(resolve, 2_000, 'late').unref())
+    const late = new Promise((resolve) => setTimeout(resolve, 30_000, 'late').unref())
     const drained = Promise.all([intake.drained(), reports.drained()])
     if ((await Promise.race([drained, late])) === 'late') this.ledger.wrong.push('submissions or reports still wait')
     if (waiters.ids.length > 0) this.ledger.wrong.push(`somebody still waits for ${waiters.ids}`)
     // a claim may be under way for whoever waits
     const promises = () =>
       [...sessions.all()].filter(({ row, promised }) => row.queues.includes(this.queue) && promised !== 0)
-    for (let look = 0; promises().length > 0 && look < 40; look++) await new Promise((done) => setTimeout(done, 50))
+    for (let look = 0; promises().length > 0 && look < 600; look++) await new Promise((done) => setTimeout(done, 50))
     for (const { row, promised } of promises()) {
       this.ledger.wrong.push(`${promised} slots of ${row.id} are still promised`)
     }

@@ -4,8 +4,8 @@ import { FaultyNode } from './faulty-node.js'
 
 const isLong = process.env.DULY_LONG === '1'
 
-/** How slow each statement is, how often the worker beats, and for how long, ms. */
-const short: readonly [number, number, number][] = [[300, 1_000, 6_000]]
+/** A lease is three beats: longer than any pause of the machine, shorter than the test. How slow each statement is, how often the worker beats, and for how long, ms. */
+const short: readonly [number, number, number][] = [[300, 3_000, 12_000]]
 const paces = isLong ? [...short, [2_000, 5_000, 60_000] as const] : short
 const never = new AbortController().signal
 
