@@ -22,9 +22,10 @@ export default defineConfig({
   test: {
     globalSetup: './tests/support/global-setup.ts',
     include: ['packages/**/src/**/*.test.ts', 'tests/**/*.test.ts'],
-    // For what would hang, not for what is slow: a machine with other things to do can be ten times as slow as by itself.
+    // none of them says how long something may take: they end what would never end, on a machine that is short of time too
     testTimeout: 180_000,
-    hookTimeout: 180_000,
+    hookTimeout: 240_000,
+    expect: { poll: { timeout: 30_000 } },
     maxWorkers: 4,
     pool: 'forks',
   },

@@ -63,7 +63,7 @@ test('more batches than a node keeps waiting: the rest is refused with Retry-Aft
     const { code } = (await response.json()) as { code?: string }
     return { status: response.status, code, retryAfter: response.headers.get('retry-after') }
   })
-  await until('what is too much was refused', async () => refused > 0)
+  await until('what is too much was refused', async () => refused > 0, 120_000)
   await lock.release()
   const answers = await Promise.all(sent)
   const refusals = answers.filter(({ status }) => status !== 202)
