@@ -105,7 +105,7 @@ describe('the page of the API on a desk', () => {
       Object.assign(globalThis, { said })
       const observer = Reflect.construct(Reflect.get(globalThis, 'MutationObserver'), [
         () => said.push(element.textContent),
-      ])
+      ]) as { observe(target: unknown, options: object): void }
       observer.observe(element, { childList: true })
     })
     await button.click()
