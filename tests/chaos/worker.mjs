@@ -16,19 +16,11 @@ const log = openSync(process.env.DULY_CHAOS_LOG ?? '/dev/null', 'a')
 process.on('exit', () => closeSync(log))
 
 let isTold = false
-/** Turns of a timer since it was told: time in which this process got to run. */
-let turns = 0
-const TURN_MS = 25
 /** Says when it is told to stop, by its own clock. Listens only once it works: before, a signal ends the process. */
 function tellStop() {
   if (isTold) return
   isTold = true
-  process.once('SIGTERM', () => {
-    console.log(`told to stop at ${Date.now()}`)
-    setInterval(() => {
-      turns += 1
-    }, TURN_MS).unref()
-  })
+  process.once('SIGTERM', () => console.log(`told to stop at ${Date.now()}`))
 }
 
 /** @type {Record<import('./load/plans.js').PlanName, (payload: Payload, context: Context) => Promise<object | void>>} */
@@ -139,7 +131,7 @@ export default function chaosWorker(duly) {
         const { attempt, taskId, signal } = context
         tellStop()
         const statuses = Object.fromEntries(context.dependencies.statuses)
-        record('start', payload, context, { statuses, edit: payload.edit, sinceToldMs: turns * TURN_MS })
+        record('start', payload, context, { statuses, edit: payload.edit })
         try {
           if (context.workflowId !== null) await takeResults(payload, context)
           const told = await handler(payload, context)

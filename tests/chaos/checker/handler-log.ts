@@ -21,8 +21,6 @@ export interface HandlerRecord {
   readonly digest?: string
   /** At the start: the number of the edit that its payload carries. */
   readonly edit?: number
-  /** At the start: for how long its worker, told to stop, got to run by then; 0 before it is told. */
-  readonly sinceToldMs?: number
   /** At the start: how the dependencies had ended that it was told of. */
   readonly statuses?: Readonly<Record<string, TaskStatus>>
   /** When they were given: the digests of the results of those that succeeded. */
