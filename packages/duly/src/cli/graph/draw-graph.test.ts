@@ -155,9 +155,36 @@ describe('a drawing', () => {
     }
   })
 
-  it('goes down a chain of a thousand, and draws ten thousand in no time worth telling', () => {
-    const chain = Array.from({ length: 1_000 }, (_, n) => node(`n${n}`, n === 0 ? [] : [`n${n - 1}`]))
-    expect(drawGraph(chain, canvas).split('\n')).toHaveLength(1_001)
+  describe('of more layers than a look takes in', () => {
+    const chainOf = (length: number, more: (n: number) => Partial<WorkflowNodeRecord>) =>
+      Array.from({ length }, (_, n) => node(`n${n}`, n === 0 ? [] : [`n${n - 1}`], more(n)))
+    const linesOf = (text: string) => text.trimEnd().split('\n')
+
+    it('has a line for those that stand alike, so that what runs is seen in a chain of ten thousand', () => {
+      const chain = chainOf(10_000, (n) => (n < 6_000 ? done : n === 6_000 ? { status: 'RUNNING' } : {}))
+      expect(linesOf(drawGraph(chain, canvas))).toEqual([
+        'layers     1-6000  ✓ 6000 SUCCEEDED  n0 … n5999',
+        'layer        6001  ▶ 1 RUNNING  n6000',
+        'layers 6002-10000  ○ 3999 BLOCKED  n6001 … n9999',
+      ])
+      expect(linesOf(drawGraph(chain, { ...canvas, height: 20 }))).toHaveLength(3)
+    })
+
+    it('has no more lines than there is room for, however they stand', () => {
+      const chain = chainOf(1_000, (n) => (n % 50 === 49 ? failing('full') : n % 2 === 0 ? done : {}))
+      const lines = linesOf(drawGraph(chain, canvas))
+      expect(lines.length).toBeLessThanOrEqual(40 + 11)
+      expect(lines[0]).toMatch(/^layers +1-\d+ {2}✓ \d+ SUCCEEDED {2}○ \d+ BLOCKED/)
+      expect(lines.slice(-2)).toEqual(['✗ n499  DEAD  1.0 s  SmtpError: full', '  and 10 more that failed'])
+      const counts = lines.flatMap((line) => [...line.matchAll(/(\d+) (?:SUCCEEDED|BLOCKED|DEAD)/g)].map(([, n]) => n))
+      expect(counts.reduce((sum, n) => sum + Number(n), 0)).toBe(1_000)
+      for (const height of [20, 40]) {
+        expect(linesOf(drawGraph(chain, { ...canvas, height })).length).toBeLessThanOrEqual(height)
+      }
+    })
+  })
+
+  it('of ten thousand that are alike has few lines', () => {
     const fan = Array.from({ length: 9_999 }, (_, n) => node(`n${n}`, ['root']))
     expect(drawGraph([node('root'), ...fan], canvas).split('\n')).toHaveLength(4)
   })

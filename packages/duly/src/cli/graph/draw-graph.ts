@@ -17,7 +17,7 @@ const LONGEST_NAME = 32
 
 /**
  * Draws the tasks of a workflow from the top down, each below those that it waits for. Many that are alike share a line. Where rails would take
- * more than half of the screen, or there are too many lines, the layers are summed up, and what failed is named.
+ * more than half of the screen, or there are too many lines, the layers are summed up on one screen, and what failed is named.
  */
 export function drawGraph(graph: readonly WorkflowNodeRecord[], canvas: Canvas): string {
   const rows = rowsOf(graph)

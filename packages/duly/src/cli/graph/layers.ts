@@ -104,7 +104,9 @@ function groupsOf(
   const alike = new Map<string, number[]>()
   graph.forEach(({ status }, place) => {
     const key = JSON.stringify([status, [...(parents[place] ?? [])].sort(), children[place]])
-    alike.set(key, [...(alike.get(key) ?? []), place])
+    const there = alike.get(key)
+    if (there === undefined) alike.set(key, [place])
+    else there.push(place)
   })
   return [...alike.values()].flatMap((places) => (places.length < ALIKE ? places.map((place) => [place]) : [places]))
 }
