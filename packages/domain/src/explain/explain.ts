@@ -5,7 +5,7 @@ import type { CauseCode } from './codes.js'
 import { ended } from './ends.js'
 import type { ExplainFacts } from './facts.js'
 import { placeInLane } from './lanes.js'
-import { blocked, expiry, retrying, scheduled } from './timers.js'
+import { blocked, expiresFirst, expiry, retrying, scheduled } from './timers.js'
 import { hurdles, room } from './workers.js'
 
 /** Why a task stands as it stands. */
@@ -27,7 +27,9 @@ export function explain(facts: ExplainFacts): Explanation {
 function causesOf(facts: ExplainFacts): Cause[] {
   switch (facts.task.status) {
     case 'SCHEDULED':
-      return [...scheduled(facts), ...hurdles(facts), ...expiry(facts)]
+      return expiresFirst(facts)
+        ? [...expiry(facts), ...scheduled(facts), ...hurdles(facts)]
+        : [...scheduled(facts), ...hurdles(facts), ...expiry(facts)]
     case 'RETRYING':
       return [...retrying(facts), ...hurdles(facts)]
     case 'BLOCKED':

@@ -95,9 +95,18 @@ const runsOnce = (rule: TriggerRule | null): string =>
 const dependencies = (n: number): string => (n === 1 ? '1 dependency' : `${count(n)} dependencies`)
 
 /** What never started may end instead. */
-export function expiry({ task: { expiresAtMs, attempt }, nowMs }: ExplainFacts): Cause[] {
+export function expiry(facts: ExplainFacts): Cause[] {
+  const { attempt, expiresAtMs } = facts.task
   if (expiresAtMs === null || attempt > 0) return []
-  const inMs = expiresAtMs - nowMs
-  const message = `It ends CANCELLED (expired) if it has not started in ${lengthOf(inMs)}.`
+  const inMs = expiresAtMs - facts.nowMs
+  const message = expiresFirst(facts)
+    ? `It ends CANCELLED (expired) in ${lengthOf(inMs)}, before it is due: as it stands it never starts.`
+    : `It ends CANCELLED (expired) if it has not started in ${lengthOf(inMs)}.`
   return [cause('expires', message, { expiresAtMs, inMs })]
+}
+
+/** Whether it will have expired when its time comes: nothing else that keeps it from its start matters then. */
+export function expiresFirst({ task: { status, attempt, dueAtMs, expiresAtMs }, nowMs }: ExplainFacts): boolean {
+  if (status !== 'SCHEDULED' || attempt > 0 || dueAtMs === null || expiresAtMs === null) return false
+  return expiresAtMs <= dueAtMs && nowMs < dueAtMs
 }

@@ -194,6 +194,18 @@ describe('a SCHEDULED task', () => {
     )
   })
 
+  it('that expires before it is due says first that it will not start', () => {
+    const task = { ...scheduled, expiresAtMs: nowMs + 65_000 }
+    expect(explain(facts({ task })).summary).toBe(
+      'It ends CANCELLED (expired) in 1 min 5 s, before it is due: as it stands it never starts.',
+    )
+    const without = { ...workers, fitting: 0, live: 0, forQueue: 0 }
+    expect(codes(facts({ task, workers: without }))).toEqual(['expires', 'not_due', 'no_worker_for_queue'])
+    const later = { ...task, expiresAtMs: scheduled.dueAtMs + 1 }
+    expect(codes(facts({ task: later }))).toEqual(['not_due', 'expires'])
+    expect(codes(facts({ task: { ...task, attempt: 1 } }))).toEqual(['not_due'])
+  })
+
   it('that is due waits for an instant, or for a scheduler', () => {
     const due = { ...scheduled, dueAtMs: nowMs - 120 }
     expect(explain(facts({ task: due })).summary).toBe('It was due 120 ms ago and is about to become ready.')
