@@ -31,6 +31,7 @@ export const counted = (count: number, thing: string): string => `${count} ${thi
 
 /** E.g. `12 tasks (11 PENDING, 1 RUNNING)`; `at least` when the look stopped at its bound. */
 export function matchedText({ matched, atLeast, byStatus }: BulkPreview): string {
+  if (matched === 0 && atLeast) return 'none of the newest tasks, which were looked at; older ones may fit'
   const parts = Object.entries(byStatus).map(([status, count]) => `${count} ${status}`)
   const statuses = parts.length === 0 ? '' : ` (${parts.join(', ')})`
   return `${atLeast ? 'at least ' : ''}${counted(matched, 'task')}${statuses}`

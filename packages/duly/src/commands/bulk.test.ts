@@ -83,6 +83,12 @@ describe('duly task bulk', () => {
     ])
   })
 
+  it('says that it has found none yet where its look stopped at its bound', async () => {
+    const { at } = await server(undefined, { matched: 0, at_least: true, by_status: {}, samples: [] })
+    const dry = await cli(['task', 'bulk', 'cancel', '--queue', 'q', '--dry-run', ...at])
+    expect(dry.out).toBe('would cancel none of the newest tasks, which were looked at; older ones may fit\n')
+  })
+
   it('shows how far it is, and how it ended', async () => {
     const { at, calls } = await server()
     const { code, out, err } = await cli(['task', 'bulk', 'cancel', '--queue', 'q', '--yes', ...at], {
