@@ -16,7 +16,7 @@ interface WireBulk {
 async function runAll(api: Api, outcome: (n: number) => Record<string, unknown>): Promise<void> {
   const worker = await api.worker({ queues: [queue], slots: 500 })
   for (let ran = 0; ran < count; ) {
-    const grants = await worker.poll(500, { wait: 5 })
+    const grants = await worker.poll(500, { wait: 30 })
     const reports = grants.map(({ task_id, lease }) => ({ task_id, lease, ...outcome(ran++) }))
     const { results } = await worker.exchange(reports, 0)
     expect(results.filter(({ accepted }) => !accepted)).toEqual([])

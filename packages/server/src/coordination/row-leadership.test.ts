@@ -9,12 +9,14 @@ import { type Deployment, leadershipConformance, type Member } from './testing/c
 const partitions = 64
 
 async function makeDeployment(): Promise<Deployment> {
-  const bench = await makeStoreBench()
+  // who was not heard of for how long is said by the tests alone
+  const bench = await makeStoreBench({ isStill: true })
   const { stores, sql } = bench
   const nodes = new NodeStore(bench.database)
   return {
     partitions,
     join: async () => {
+      await bench.time?.move(1)
       const id = randomUUID()
       await nodes.join(id, ['scheduler'], 'test')
       return member(id)
@@ -54,6 +56,7 @@ async function makeDeployment(): Promise<Deployment> {
       leadership: {
         led: () => leadership.led(),
         runOnce: async () => {
+          await bench.time?.move(1)
           // the pulse of a node that was forgotten comes back by itself
           if (!hasLeft && !(await stores.watch.mark(id)).isKnown) await nodes.seen(id, 0, ['scheduler'])
           await leadership.runOnce()

@@ -29,7 +29,7 @@ async function caughtBetween(slots: number): Promise<{ worker: RawWorker; queue:
     const queue = newQueue()
     const worker = await node.api.worker({ queues: [queue] })
     await worker.poll(slots)
-    const poll = worker.poll(slots, { wait: 5 })
+    const poll = worker.poll(slots, { wait: 30 })
     await enough()
     await node.api.submit({ queue })
     const grants = await poll
@@ -48,7 +48,7 @@ describe('a task that comes between two polls of a worker with free slots', () =
     const queue = newQueue()
     const worker = await node.api.worker({ queues: [queue] })
     await worker.poll(1)
-    const poll = worker.poll(1, { wait: 5 })
+    const poll = worker.poll(1, { wait: 30 })
     await node.api.submit({ queue })
     expect(await poll).toHaveLength(1)
     const { task_id } = await node.api.submit({ queue })
@@ -58,7 +58,7 @@ describe('a task that comes between two polls of a worker with free slots', () =
   it('is given to another worker when nobody fetches it, and that costs no attempt', async () => {
     const { queue, second } = await caughtBetween(4)
     const other = await node.api.worker({ queues: [queue] })
-    const [grant] = await other.poll(1, { wait: 10 })
+    const [grant] = await other.poll(1, { wait: 30 })
     expect(grant).toMatchObject({ task_id: second, failures: 0 })
     await other.report([grant as NonNullable<typeof grant>])
     const record = await node.api.get(second)

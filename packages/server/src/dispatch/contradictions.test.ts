@@ -20,7 +20,7 @@ describe('two different words on one lease in one call', () => {
   ])('end %s: the first one stands, the second comes too late', async (status, first, second) => {
     const worker = await node.api.worker({ queues: ['words'] })
     const { task_id } = await node.api.submit({ queue: 'words' })
-    const [grant] = await worker.poll(1, { wait: 5 })
+    const [grant] = await worker.poll(1, { wait: 30 })
     const fence = { task_id, lease: String(grant?.lease) }
     const { results } = await worker.exchange(
       [

@@ -35,7 +35,7 @@ async function submit(
 }
 
 const poll = async (worker: RawWorker, slots: number) =>
-  (await worker.poll(slots, { wait: 10 })) as readonly NodeGrant[]
+  (await worker.poll(slots, { wait: 30 })) as readonly NodeGrant[]
 
 const succeed = (worker: RawWorker, grant: NodeGrant, result: unknown) =>
   worker.report([grant], { outcome: 'succeeded', result })

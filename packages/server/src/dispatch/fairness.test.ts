@@ -14,11 +14,11 @@ beforeAll(async () => {
 /** Starts in their order, as the worker got them: ids of the store. */
 async function starts(worker: RawWorker, count: number, slots: number): Promise<string[]> {
   const order: string[] = []
-  let tasks = await worker.poll(slots, { wait: 5 })
+  let tasks = await worker.poll(slots, { wait: 30 })
   while (order.length < count) {
     order.push(...tasks.map((task) => decodeId('task', task.task_id)))
     const reports = tasks.map(({ task_id, lease }) => ({ task_id, lease, outcome: 'succeeded', result: null }))
-    tasks = (await worker.exchange(reports, slots, { wait: 5 })).tasks
+    tasks = (await worker.exchange(reports, slots, { wait: 30 })).tasks
   }
   return order
 }
@@ -99,7 +99,7 @@ describe('a type that nobody serves', () => {
     const { task_id } = await node.api.submit({ queue: 'mixed', priority: 'high' })
     expect(await poll).toMatchObject([{ task_id }])
     const late = await node.api.worker({ queues: ['mixed'], taskTypes: ['forgotten'], slots: 5 })
-    expect(await late.poll(5, { wait: 5 })).toHaveLength(5)
+    expect(await late.poll(5, { wait: 30 })).toHaveLength(5)
   }, 60_000)
 })
 
@@ -107,7 +107,7 @@ describe('a greedy worker', () => {
   it('that asks for 500 leaves the others their share (F066)', async () => {
     const small = await Promise.all(Array.from({ length: 4 }, () => node.api.worker({ queues: ['greed'], slots: 5 })))
     const greedy = await node.api.worker({ queues: ['greed'], slots: 500 })
-    const polls = [greedy.poll(500, { wait: 10 }), ...small.map((worker) => worker.poll(5, { wait: 10 }))]
+    const polls = [greedy.poll(500, { wait: 30 }), ...small.map((worker) => worker.poll(5, { wait: 30 }))]
     await enough(600)
     await node.api.submitBatch(Array.from({ length: 100 }, () => ({ queue: 'greed' })))
     const counts = (await Promise.all(polls)).map((tasks) => tasks.length)

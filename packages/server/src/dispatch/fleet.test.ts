@@ -45,7 +45,7 @@ describe('the list', () => {
     for (let n = 0; n < 5; n++) workers.push(await b.api.worker({ queues: ['list'], slots: 7, heartbeatSeconds: null }))
     const [first, second, third] = workers as [(typeof workers)[0], (typeof workers)[0], (typeof workers)[0]]
     await a.api.submit({ queue: 'list' })
-    expect(await first.poll(1, { wait: 5 })).toHaveLength(1)
+    expect(await first.poll(1, { wait: 30 })).toHaveLength(1)
     await second.leave()
     await drain(third.id)
     const ids = workers.map(({ id }) => id)
@@ -111,10 +111,10 @@ describe('a drain', () => {
   it('reaches a worker at once whose heartbeat and poll are held by another node, and it gets nothing more', async () => {
     const worker = await b.api.worker({ queues: ['drained'] })
     await a.api.submit({ queue: 'drained' })
-    const [grant] = await worker.poll(1, { wait: 5 })
+    const [grant] = await worker.poll(1, { wait: 30 })
     if (!grant) throw new Error('nothing was granted')
     const poll = worker.poll(5, { wait: 2 })
-    const beat = worker.beat({ leases: [grant.lease], wait: 20 })
+    const beat = worker.beat({ leases: [grant.lease], wait: 30 })
     await enough(300)
     const told = await timed(async () => {
       expect(await drain(worker.id)).toMatchObject({ status: 200, body: { state: 'draining', running: 1 } })
@@ -137,13 +137,13 @@ describe('a drain', () => {
 
   it('leaves the work to its neighbours, without a wait', async () => {
     const [gone, stays] = [await b.api.worker({ queues: ['neighbour'] }), await b.api.worker({ queues: ['neighbour'] })]
-    const held = [gone.poll(10, { wait: 3 }), stays.poll(10, { wait: 20 })] as const
+    const held = [gone.poll(10, { wait: 3 }), stays.poll(10, { wait: 30 })] as const
     await enough(200)
     await drain(gone.id)
     const ids = new Set<string>()
     for (let n = 0; n < 6; n++) ids.add((await a.api.submit({ queue: 'neighbour' })).task_id)
     const taken: string[] = (await held[1]).map(({ task_id }) => task_id)
-    while (taken.length < ids.size) taken.push(...(await stays.poll(10, { wait: 20 })).map(({ task_id }) => task_id))
+    while (taken.length < ids.size) taken.push(...(await stays.poll(10, { wait: 30 })).map(({ task_id }) => task_id))
     expect(new Set(taken)).toEqual(ids)
     expect(await held[0]).toEqual([])
     await Promise.all([gone.leave(), stays.leave()])

@@ -45,10 +45,10 @@ describe('a grant that was not acknowledged', () => {
     const queue = newQueue()
     const worker = await one.api.worker({ queues: [queue] })
     const { task_id } = await one.api.submit({ queue, timeout_seconds: 60 })
-    const [first] = await worker.poll(1, { wait: 5 })
+    const [first] = await worker.poll(1, { wait: 30 })
     expect(first).toMatchObject({ task_id, grant: 1, attempt: 1 })
     await enough(20)
-    const [again] = await worker.poll(1, { wait: 5, received: 0 })
+    const [again] = await worker.poll(1, { wait: 30, received: 0 })
     expect(again).toMatchObject({ task_id, grant: 1, attempt: 1, lease: first?.lease })
     expect(Date.parse(again?.deadline_at ?? '')).toBeGreaterThan(Date.parse(first?.deadline_at ?? ''))
     // acknowledged now: nothing comes, and nothing is waited for less
@@ -62,7 +62,7 @@ describe('a grant that was not acknowledged', () => {
     const queue = newQueue()
     const worker = await one.api.worker({ queues: [queue] })
     const id = await loseAnswer(worker, async () => (await one.api.submit({ queue })).task_id)
-    const [task] = await worker.poll(1, { wait: 5 })
+    const [task] = await worker.poll(1, { wait: 30 })
     expect(task).toMatchObject({ task_id: id, attempt: 1 })
   })
 
@@ -74,7 +74,7 @@ describe('a grant that was not acknowledged', () => {
     // polls abandoned at random instants while tasks are handed off: each must arrive at last
     for (let round = 0; round < 40; round++) {
       const gone = new AbortController()
-      const poll = worker.poll(4, { wait: 5, signal: gone.signal }).catch(() => [])
+      const poll = worker.poll(4, { wait: 30, signal: gone.signal }).catch(() => [])
       const submitted = Promise.all([one.api.submit({ queue }), one.api.submit({ queue })])
       setTimeout(() => gone.abort(), Math.random() * 12)
       ids.push(...(await submitted).map((task) => task.task_id))
@@ -90,7 +90,7 @@ describe('a grant that was not acknowledged', () => {
     const queue = newQueue()
     const worker = await one.api.worker({ queues: [queue] })
     await one.api.submit({ queue })
-    const [task] = await worker.poll(1, { wait: 5 })
+    const [task] = await worker.poll(1, { wait: 30 })
     expect(task?.grant).toBe(1)
     const { value, ms } = await timed(() => worker.poll(0, { wait: 30 }))
     expect(value).toEqual([])
@@ -122,7 +122,7 @@ describe('polls', () => {
     const queue = newQueue()
     const worker = await one.api.worker({ queues: [queue] })
     await one.api.submit({ queue })
-    await worker.poll(1, { wait: 5 })
+    await worker.poll(1, { wait: 30 })
     // answered at once by the repeated grant, although it would have waited for 0.5 s
     expect(await worker.poll(1, { wait: 0.5, received: 0 })).toHaveLength(1)
     const { value, ms } = await timed(() => worker.poll(1, { wait: 1.5 }))
@@ -150,7 +150,7 @@ describe('polls', () => {
       decodeId('worker', worker.id),
     ])
     worker.moveTo(two.api)
-    for (const answer of [await worker.tryPoll(1, { wait: 5 }), await worker.tryBeat({ wait: 5 })]) {
+    for (const answer of [await worker.tryPoll(1, { wait: 30 }), await worker.tryBeat({ wait: 30 })]) {
       expect(answer).toMatchObject({ status: 409, body: { code: 'session_lost' } })
     }
     // the node that opened it finds out by its next beat
@@ -183,7 +183,7 @@ describe('polls', () => {
     expect((await waiting).ms).toBeLessThan(30_000)
     await one.api.submitBatch(Array.from({ length: 300 }, () => ({ queue })))
     for (let got = 0; got < 300; ) {
-      const tasks = await live.poll(10, { wait: 5 })
+      const tasks = await live.poll(10, { wait: 30 })
       // none was given to the dead one first
       expect(tasks.filter(({ attempt }) => attempt !== 1)).toEqual([])
       got += tasks.length
@@ -202,7 +202,7 @@ describe('a session that moves between nodes', () => {
     const queue = newQueue()
     const worker = await one.api.worker({ queues: [queue], heartbeatSeconds: 1 })
     await one.api.submit({ queue })
-    expect(await worker.poll(1, { wait: 5 })).toMatchObject([{ grant: 1 }])
+    expect(await worker.poll(1, { wait: 30 })).toMatchObject([{ grant: 1 }])
     worker.moveTo(two.api)
     await worker.beat()
     const id = await loseAnswer(worker, async () => (await two.api.submit({ queue })).task_id)
@@ -230,7 +230,7 @@ describe('a session that moves between nodes', () => {
       worker.moveTo((nodes[turn % 2] as HttpNode).api)
       const gone = new AbortController()
       setTimeout(() => gone.abort(), 30 + Math.random() * 60)
-      const tasks = await worker.poll(50, { wait: 5, signal: gone.signal }).catch(() => [])
+      const tasks = await worker.poll(50, { wait: 30, signal: gone.signal }).catch(() => [])
       for (const { task_id, lease } of tasks) {
         expect(seen.get(task_id) ?? lease).toBe(lease)
         seen.set(task_id, lease)

@@ -49,7 +49,7 @@ async function waitingWorker(
 describe('a submission', () => {
   it('goes to a waiting worker in its own commit, while its answer says PENDING', async () => {
     const queue = newQueue()
-    const { worker, poll } = await waitingWorker(queue, { wait: 20 })
+    const { worker, poll } = await waitingWorker(queue, { wait: 30 })
     const submitted = await node.api.submit({ queue })
     expect(submitted.status).toBe('PENDING')
     expect(await poll).toMatchObject([{ task_id: submitted.task_id, attempt: 1, grant: 1 }])
@@ -66,7 +66,7 @@ describe('a submission', () => {
     const delays: number[] = []
     let handedOff = 0
     for (let n = 0; n < 20; n++) {
-      const poll = worker.poll(1, { wait: 5 })
+      const poll = worker.poll(1, { wait: 30 })
       await enough(20)
       const beganMs = performance.now()
       const { task_id } = await node.api.submit({ queue })
@@ -101,7 +101,7 @@ describe('a submission', () => {
     expect(await poll).toEqual([])
     expect(await rowOf(task_id)).toMatchObject({ status: 'PENDING', session: null })
     await sql('update queues set paused = false where name = $1', [queue])
-    expect(await worker.poll(1, { wait: 5 })).toMatchObject([{ task_id }])
+    expect(await worker.poll(1, { wait: 30 })).toMatchObject([{ task_id }])
   })
 
   it('does not go to a session that died with its poll open', async () => {
@@ -114,7 +114,7 @@ describe('a submission', () => {
     expect(await rowOf(task_id)).toMatchObject({ status: 'PENDING', session: null })
     expect(await poll).toEqual([])
     const next = await node.api.worker({ queues: [queue] })
-    expect(await next.poll(1, { wait: 5 })).toMatchObject([{ task_id, attempt: 1 }])
+    expect(await next.poll(1, { wait: 30 })).toMatchObject([{ task_id, attempt: 1 }])
   })
 
   it('never overtakes a backlog, also not on a node that has just started', async () => {
@@ -127,7 +127,7 @@ describe('a submission', () => {
       for (let n = 0; n < 10; n++) await fresh.api.submit({ queue })
     })()
     while (taken.length < 60) {
-      const tasks = await worker.poll(1, { wait: 5 })
+      const tasks = await worker.poll(1, { wait: 30 })
       taken.push(...tasks.map((task) => decodeId('task', task.task_id)))
     }
     await submitting
@@ -138,7 +138,7 @@ describe('a submission', () => {
   it('takes turns among waiting workers', async () => {
     const queue = newQueue()
     const workers = await Promise.all(Array.from({ length: 4 }, () => node.api.worker({ queues: [queue] })))
-    const polls = workers.map((worker) => worker.poll(4, { wait: 20 }))
+    const polls = workers.map((worker) => worker.poll(4, { wait: 30 }))
     await enough(600)
     await Promise.all(Array.from({ length: 4 }, () => node.api.submit({ queue })))
     expect((await Promise.all(polls)).map((tasks) => tasks.length)).toEqual([1, 1, 1, 1])
@@ -154,7 +154,7 @@ describe('a poll of another node', () => {
     const worker = await other.api.worker({ queues: [queue] })
     const delays: number[] = []
     for (let n = 0; n < 5; n++) {
-      const poll = worker.poll(1, { wait: 10 })
+      const poll = worker.poll(1, { wait: 30 })
       await enough(100)
       const { task_id } = await node.api.submit({ queue })
       const { value, ms } = await timed(() => poll)
@@ -173,15 +173,15 @@ describe('an exchange', () => {
     const queue = newQueue()
     const worker = await node.api.worker({ queues: [queue] })
     const { task_id } = await node.api.submit({ queue })
-    const [grant] = await worker.poll(1, { wait: 5 })
+    const [grant] = await worker.poll(1, { wait: 30 })
     const report = { task_id, lease: grant?.lease ?? '', outcome: 'succeeded', result: { n: 1 } }
-    const first = await timed(() => worker.exchange([report], 1, { wait: 10 }))
+    const first = await timed(() => worker.exchange([report], 1, { wait: 30 }))
     expect(first.value).toMatchObject({ results: [{ accepted: true, status: 'SUCCEEDED' }], tasks: [] })
     expect(first.ms).toBeLessThan(10_000)
     // repeated after a lost answer: answered alike
     const again = await worker.exchange([report], 0)
     expect(again.results).toMatchObject([{ accepted: true, status: 'SUCCEEDED' }])
-    const waiting = timed(() => worker.exchange([], 1, { wait: 10 }))
+    const waiting = timed(() => worker.exchange([], 1, { wait: 30 }))
     await enough()
     const next = await node.api.submit({ queue })
     expect((await waiting).value.tasks).toMatchObject([{ task_id: next.task_id }])
@@ -191,7 +191,7 @@ describe('an exchange', () => {
     const queue = newQueue()
     const worker = await node.api.worker({ queues: [queue] })
     const submitted = await node.api.submitBatch(Array.from({ length: 3 }, () => ({ queue })))
-    let tasks = await worker.poll(1, { wait: 5 })
+    let tasks = await worker.poll(1, { wait: 30 })
     const order: string[] = []
     await until('all three', async () => {
       order.push(...tasks.map((task) => task.task_id))

@@ -150,7 +150,7 @@ describe('a poll that asks for more than there is room for', () => {
   it('gets the rest as soon as the worker has reported', async () => {
     const { worker } = await setUp(3)
     const grants = await worker.poll(3)
-    const poll = worker.poll(2, { wait: 20 })
+    const poll = worker.poll(2, { wait: 30 })
     await enough()
     const reporting = worker.report([first(grants)])
     expect(await poll).toHaveLength(1)
@@ -165,7 +165,7 @@ describe('a poll that asks for more than there is room for', () => {
     worker.moveTo(two.api)
     const reporting = worker.report(grants)
     worker.moveTo(nodes[0].api)
-    const [next] = await worker.poll(1, { wait: 20 })
+    const [next] = await worker.poll(1, { wait: 30 })
     expect(await reporting).toMatchObject([{ accepted: true }])
     expect(next?.lease).not.toBe(first(grants).lease)
   })

@@ -32,7 +32,7 @@ async function handedBetweenPolls(node: HttpNode): Promise<{ worker: RawWorker; 
     const queue = newQueue()
     const worker = await node.api.worker({ queues: [queue] })
     await worker.poll(4)
-    const poll = worker.poll(4, { wait: 5 })
+    const poll = worker.poll(4, { wait: 30 })
     await enough()
     await node.api.submit({ queue })
     await poll

@@ -15,7 +15,7 @@ async function running(count: number): Promise<{ worker: RawWorker; grants: Wire
   const worker = await node.api.worker({ queues: [queue], slots: 50 })
   await node.api.submitBatch(Array.from({ length: count }, () => ({ queue })))
   const grants: WireGrant[] = []
-  while (grants.length < count) grants.push(...(await worker.poll(count - grants.length, { wait: 5 })))
+  while (grants.length < count) grants.push(...(await worker.poll(count - grants.length, { wait: 30 })))
   return { worker, grants, queue }
 }
 

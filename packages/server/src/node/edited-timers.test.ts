@@ -25,7 +25,7 @@ it.each([
 ])('a timer that is edited at one node to %s fires at the other', async (_, inMs) => {
   const queue = `edited:${inMs}`
   const worker = await other.api.worker({ queues: [queue] })
-  const polling = worker.poll(1, { wait: 20 })
+  const polling = worker.poll(1, { wait: 30 })
   const { task_id } = await clerk.api.submit({ queue, delay_seconds: 3_600 })
   expect(await edit(task_id, Date.now() + inMs)).toMatchObject({ status: 200 })
   expect(await polling).toMatchObject([{ task_id, attempt: 1 }])
@@ -40,7 +40,7 @@ it.each([
 it('a timer that the other holds already does not fire when it was put off', async () => {
   const queue = 'put-off'
   const worker = await other.api.worker({ queues: [queue] })
-  const polling = worker.poll(2, { wait: 20 })
+  const polling = worker.poll(2, { wait: 30 })
   const { task_id: putOff } = await other.api.submit({ queue, delay_seconds: 1 })
   const { task_id: behind } = await other.api.submit({ queue, delay_seconds: 1.3 })
   expect(await edit(putOff, Date.now() + 3_600_000)).toMatchObject({ status: 200 })

@@ -33,7 +33,7 @@ async function runningAt(node: HttpNode, heartbeatSeconds = 30) {
   const queue = newQueue()
   const worker = await node.api.worker({ queues: [queue], heartbeatSeconds })
   const { task_id: id } = await node.api.submit({ queue })
-  const [grant] = await worker.poll(1, { wait: 10 })
+  const [grant] = await worker.poll(1, { wait: 30 })
   if (!grant) throw new Error('nothing was granted')
   const beat = worker.beat({ leases: [grant.lease], wait: 30 }).then((answer) => ({ answer, at: performance.now() }))
   await enough()
@@ -85,7 +85,7 @@ describe('what happens at one node is known at the other', () => {
       const queue = newQueue()
       const worker = await there.api.worker({ queues: [queue] })
       const { task_id } = await there.api.submit({ queue })
-      const grants = await worker.poll(1, { wait: 10 })
+      const grants = await worker.poll(1, { wait: 30 })
       const waiting = here.api.get(task_id, 30).then((record) => ({ record, at: performance.now() }))
       await enough(50)
       await worker.report(grants)
@@ -106,7 +106,7 @@ describe('what happens at one node is known at the other', () => {
       const [here, there] = n % 2 === 0 ? [one, two] : [two, one]
       const queue = newQueue()
       const worker = await there.api.worker({ queues: [queue] })
-      const polling = worker.poll(1, { wait: 20 }).then((grants) => ({ grants, at: performance.now() }))
+      const polling = worker.poll(1, { wait: 30 }).then((grants) => ({ grants, at: performance.now() }))
       await enough(60)
       const sentAt = performance.now()
       const { task_id } = await here.api.submit({ queue })
@@ -126,7 +126,7 @@ describe('what happens at one node is known at the other', () => {
       const leaving = await startHttpNode(url)
       const queue = newQueue()
       const worker = await two.api.worker({ queues: [queue] })
-      const polling = worker.poll(1, { wait: 20 })
+      const polling = worker.poll(1, { wait: 30 })
       const { task_id } = await leaving.api.submit({ queue, delay_seconds: 0.9 })
       await leaving.stop()
       expect(await polling).toMatchObject([{ task_id }])
@@ -256,13 +256,13 @@ describe('a node whose clock is two minutes off', () => {
     const began = Date.now()
     const task = await wrong.api.submit({ queue, timeout_seconds: 60 })
     const delayed = await wrong.api.submit({ queue, delay_seconds: 1 })
-    const grants = [...(await worker.poll(1, { wait: 10 }))]
+    const grants = [...(await worker.poll(1, { wait: 30 }))]
     expect(grants).toMatchObject([{ task_id: task.task_id }])
     for (const until = began + 2_500; Date.now() < until; ) {
       worker.moveTo(Date.now() % 2 === 0 ? right.api : wrong.api)
       await worker.beat({ wait: 0.2 })
     }
-    grants.push(...(await worker.poll(1, { wait: 10 })))
+    grants.push(...(await worker.poll(1, { wait: 30 })))
     expect(await worker.report(grants)).toMatchObject([{ accepted: true }, { accepted: true }])
     const record = await wrong.api.get(delayed.task_id)
     expect(record).toMatchObject({ status: 'SUCCEEDED', attempts: 1 })
@@ -272,9 +272,9 @@ describe('a node whose clock is two minutes off', () => {
     // alone, the one with the wrong clock still finds out who is dead
     worker.moveTo(wrong.api)
     const { task_id } = await wrong.api.submit({ queue })
-    expect(await worker.poll(1, { wait: 5 })).toMatchObject([{ task_id }])
+    expect(await worker.poll(1, { wait: 30 })).toMatchObject([{ task_id }])
     const other = await wrong.api.worker({ queues: [queue] })
-    expect(await other.poll(1, { wait: 20 })).toMatchObject([{ task_id, attempt: 2 }])
+    expect(await other.poll(1, { wait: 30 })).toMatchObject([{ task_id, attempt: 2 }])
   })
 })
 

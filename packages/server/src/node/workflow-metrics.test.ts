@@ -16,7 +16,7 @@ test('workflows that run and have ended are measured by name, and so are dead le
   await submit('bad')
   await submit('open', 'last')
   const worker = await node.api.worker({ queues: ['measured'], slots: 10 })
-  const grants = (await worker.poll(10, { wait: 10 })) as readonly (WireGrant & { readonly node_name: string })[]
+  const grants = (await worker.poll(10, { wait: 30 })) as readonly (WireGrant & { readonly node_name: string })[]
   const of = (...names: string[]) => grants.filter(({ node_name }) => names.includes(node_name))
   expect(of('good', 'bad', 'open', 'last')).toHaveLength(4)
   await worker.report(of('good', 'open'))

@@ -41,13 +41,13 @@ it('counts every task of two nodes once, whatever becomes of it', async () => {
   await a.api.submitBatch(tasks('bad', 5, { max_retries: 1, retry_delay_seconds: 0 }))
   const error = { class: 'E', message: 'e', retryable: true }
   for (let failures = 0; failures < 10; ) {
-    const taken = await other.poll(5, { wait: 5 })
+    const taken = await other.poll(5, { wait: 30 })
     failures += taken.length
     await other.report(taken, { outcome: 'failed', error })
   }
   await b.api.submitBatch(tasks('bad', 3))
   for (let failures = 0; failures < 3; ) {
-    const taken = await worker.poll(3, { wait: 5 })
+    const taken = await worker.poll(3, { wait: 30 })
     failures += taken.length
     await worker.report(taken, { outcome: 'failed', error: { ...error, retryable: false } })
   }
@@ -62,7 +62,7 @@ it('counts every task of two nodes once, whatever becomes of it', async () => {
   // lost with its worker
   const doomed = await b.api.worker({ queues: ['lost'], heartbeatSeconds: 0.5 })
   await b.api.submit({ queue: 'lost', max_retries: 0 })
-  expect(await doomed.poll(1, { wait: 5 })).toHaveLength(1)
+  expect(await doomed.poll(1, { wait: 30 })).toHaveLength(1)
   await doomed.beat()
   await until(
     'the loss is judged',

@@ -1,17 +1,23 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createDatabase, type TestDatabase } from '../../../../tests/support/database.js'
+import { StoreTime } from '../kit/store-time.js'
 import { ensureDays, makeDay } from './days.js'
+import { migrate } from './migrations.js'
 
 let database: TestDatabase
+let time: StoreTime
 let client: pg.Client
 beforeAll(async () => {
-  database = await createDatabase()
+  // no midnight passes in between
+  database = await createDatabase({ empty: true })
+  time = await StoreTime.install(database.url, { at: new Date() })
+  await migrate(database.url)
   client = new pg.Client({ connectionString: database.url })
   await client.connect()
 })
 afterAll(async () => {
-  await client.end()
+  await Promise.all([client.end(), time.close()])
   await database.drop()
 })
 

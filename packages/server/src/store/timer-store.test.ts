@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { randomToken } from '../base/random.js'
 import { expectSound, openRow, statusOf, trailOf, wholeStateOf } from '../testing/facts.js'
 import { claimLife, passDue, say, silence, startLife, watch, words } from '../testing/lives.js'
+import { openStillStore } from '../testing/still-store.js'
 import { newTask, openTestNode, openTestStore, partitions } from '../testing/test-node.js'
 
 const store = await openTestStore()
@@ -17,20 +18,23 @@ const nowMs = async (): Promise<number> => {
 
 describe('promotion', () => {
   test('never comes early by the clock of the store, and at once when due', async () => {
-    const { id, scheduledAtMs } = await node.intake.submit(newTask({ queue: 'early', delayMs: 150 }))
-    const dueMs = Number(scheduledAtMs)
-    let early = 0
-    let result = await promote(id)
-    while (result.ready.length === 0) {
-      early += 1
-      result = await promote(id)
+    /** Asks until it comes; how often that was too early. */
+    const ask = async (delayMs: number) => {
+      const { id, scheduledAtMs } = await node.intake.submit(newTask({ queue: 'early', delayMs }))
+      let early = 0
+      let result = await promote(id)
+      for (; result.ready.length === 0; early++) result = await promote(id)
+      return { id, early, result, dueMs: Number(scheduledAtMs), delayMs }
     }
+    let asked = await ask(150)
+    // on a machine that is short of time the first look may come when it is due
+    while (asked.early === 0) asked = await ask(asked.delayMs * 4)
+    const { id, result, dueMs, delayMs } = asked
     expect(await nowMs()).toBeGreaterThanOrEqual(dueMs)
-    expect(early).toBeGreaterThan(0)
     expect(result.ready).toMatchObject([{ id, queue: 'early', tenant: 'acme', priority: 2, gate: '' }])
     const [row] = await node.query(
-      `select ready_at = created_at + interval '150 ms' as "isExact", wake_at from open_tasks join tasks using (id) where id = $1`,
-      [id],
+      `select ready_at = created_at + $2 * interval '1 ms' as "isExact", wake_at from open_tasks join tasks using (id) where id = $1`,
+      [id, delayMs],
     )
     expect(row).toEqual({ isExact: true, wake_at: null })
   })
@@ -163,7 +167,7 @@ describe('promotion straight to a waiting worker', () => {
 
 describe('expiry', () => {
   test('ends what never started, whether it is due or not, with its trail', async () => {
-    const soon = Date.now() + 300
+    const soon = Date.now() + 3_600_000
     const later = await node.intake.submit(newTask({ delayMs: 60_000, expiresAtMs: soon }))
     const now = await node.intake.submit(newTask({ queue: 'expires', expiresAtMs: soon }))
     expect(await node.stores.timers.expire([later, now].map(({ id }) => ({ id, epoch: 1 })))).toEqual({
@@ -172,7 +176,7 @@ describe('expiry', () => {
     })
     const before = await wholeStateOf(node, later.id)
     expect(before).toMatchObject({ outcomes: null })
-    while ((await nowMs()) < soon);
+    await node.query(`update open_tasks set expires_at = now() where id = any ($1)`, [[later.id, now.id]])
     const { ended: expired } = await node.stores.timers.expire([later, now].map(({ id }) => ({ id, epoch: 1 })))
     expect(expired.map(({ id }) => id).sort()).toEqual([later.id, now.id].sort())
     expect(await trailOf(node, later.id)).toEqual(['expire SCHEDULED>CANCELLED @- timer'])
@@ -187,7 +191,10 @@ describe('expiry', () => {
   })
 })
 
-describe('the epoch', () => {
+describe('the epoch', async () => {
+  // how late something is decides
+  const { node } = await openStillStore()
+  afterEach(() => expectSound(node))
   const due = async (lateMs: number, over = {}): Promise<string> => {
     const { id } = await node.intake.submit(newTask({ queue: 'led', delayMs: 3_600_000, ...over }))
     const late = `now() - $2 * interval '1 millisecond'`
@@ -242,7 +249,7 @@ describe('the look ahead', () => {
     await node.query(
       'truncate open_tasks, counters, failed_attempts, idempotency_keys, tasks, outcomes, runs, dead_letters, task_events',
     )
-    const delays = [900, 5_000, 100, 500]
+    const delays = [900, 5_000_000, 100, 500]
     const ids = await Promise.all(delays.map(async (delayMs) => (await node.intake.submit(newTask({ delayMs }))).id))
     await startLife(node)
     const seen = await look()
@@ -254,7 +261,7 @@ describe('the look ahead', () => {
       queue: 'default',
       tenant: 'acme',
     })
-    expect((await look({ horizonMs: 10_000 })).map(({ id }) => id)).toEqual([ids[2], ids[3], ids[0], ids[1]])
+    expect((await look({ horizonMs: 10_000_000 })).map(({ id }) => id)).toEqual([ids[2], ids[3], ids[0], ids[1]])
     expect(await look({ limit: 1 })).toHaveLength(1)
   })
 

@@ -27,7 +27,7 @@ const largest = {
 
 async function running(): Promise<{ id: string; grant: WireGrant }> {
   const { task_id } = await node.api.submit(largest)
-  const [grant] = await worker.poll(1, { wait: 10 })
+  const [grant] = await worker.poll(1, { wait: 30 })
   if (grant?.task_id !== task_id) throw new Error(`got ${grant?.task_id} in place of ${task_id}`)
   const checkpoints = [{ lease: grant.lease, value: filled(limits.checkpointMaxBytes) }]
   const beat = { received: worker.received, leases: [grant.lease], checkpoints }
@@ -47,7 +47,7 @@ describe('a task at every limit', () => {
     const { task_id } = await node.api.submit({ ...largest, delay_seconds: 3_600 })
     expect(await node.api.call('POST', `/tasks/${task_id}/cancel`)).toMatchObject({ status: 200 })
     expect(await node.api.call('POST', `/tasks/${task_id}/retry`)).toMatchObject({ status: 200 })
-    const [grant] = await worker.poll(1, { wait: 10 })
+    const [grant] = await worker.poll(1, { wait: 30 })
     expect(grant).toMatchObject({ task_id, payload: largest.payload })
     expect(await worker.report([{ task_id, lease: grant?.lease ?? '' }])).toMatchObject([{ accepted: true }])
   })
@@ -70,7 +70,7 @@ describe('a task at every limit', () => {
     })
     expect((await node.api.call('GET', `/tasks/${id}/attempts`)).status).toBe(200)
     expect(await node.api.call('POST', `/tasks/${id}/retry`)).toMatchObject({ status: 200 })
-    const [again] = await worker.poll(1, { wait: 10 })
+    const [again] = await worker.poll(1, { wait: 30 })
     expect(again).toMatchObject({ task_id: id })
     const result = filled(limits.resultMaxBytes)
     if (again)

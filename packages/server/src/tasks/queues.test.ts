@@ -213,7 +213,7 @@ describe('a paused queue, with two nodes', () => {
     ]
     const [first, second] = workers as [(typeof workers)[0], (typeof workers)[0]]
     await a.api.submit({ queue: 'p/1' })
-    const [running] = await first.poll(1, { wait: 10 })
+    const [running] = await first.poll(1, { wait: 30 })
     const paused = await a.api.call<{ paused: boolean; running: number }>('POST', '/queues/p%2F1/pause')
     expect(paused).toMatchObject({ status: 200, body: { paused: true, running: 1 } })
     const polls = [first.poll(5, { wait: 30 }), second.poll(5, { wait: 30 })]
@@ -252,7 +252,7 @@ describe('a paused queue, with two nodes', () => {
       (await a.api.submitBatch(Array.from({ length: 60 }, () => ({ queue: 'free' })))).map((t) => t.task_id),
     )
     while (ids.size > 0) {
-      const tasks = await worker.poll(10, { wait: 10 })
+      const tasks = await worker.poll(10, { wait: 30 })
       for (const { task_id } of tasks) expect(ids.delete(task_id)).toBe(true)
       await worker.report(tasks)
     }

@@ -32,7 +32,7 @@ describe('20,000 tasks due in the same second', () => {
     const left: number[] = []
     const draining = timed(() => until('the end of the burst', async () => (await waiting('burst')) === 0, 40_000))
     for (let n = 0; n < 5; n++) {
-      const poll = worker.poll(1, { wait: 10 })
+      const poll = worker.poll(1, { wait: 30 })
       const { value, ms } = await timed(async () => {
         const { task_id } = await node.api.submit({ queue: 'fresh' })
         expect(await poll).toMatchObject([{ task_id }])

@@ -30,7 +30,7 @@ describe('timers of a node whose wall clock is', () => {
       const node = await startHttpNode(url, {}, clock)
       const queue = `skewed-${queues++}`
       const served = await node.api.worker({ queues: [queue] })
-      const waiting = served.poll(1, { wait: 20 })
+      const waiting = served.poll(1, { wait: 30 })
       const task = await node.api.submit({ queue, delay_seconds: 0.7 })
       expect(await waiting).toMatchObject([{ task_id: task.task_id, attempt: 1 }])
       const id = decodeId('task', task.task_id)

@@ -12,7 +12,7 @@ describe('an api node and a scheduler node', () => {
     await enough(2_300)
     const worker = await api.api.worker()
     const latenessOfNext = async (): Promise<number> => {
-      const poll = worker.poll(1, { wait: 10 })
+      const poll = worker.poll(1, { wait: 30 })
       const { task_id } = await api.api.submit({ delay_seconds: 0.1 + Math.random() * 0.2 })
       const tasks = await poll
       expect(tasks).toMatchObject([{ task_id }])

@@ -2,9 +2,11 @@ import { pino } from 'pino'
 import { beforeEach, expect, test } from 'vitest'
 import { openRow } from '../testing/facts.js'
 import { type Life, passDeadline, say, startLife, watch, words } from '../testing/lives.js'
-import { openTestNode, openTestStore } from '../testing/test-node.js'
+import { openStillStore } from '../testing/still-store.js'
+import { openTestNode } from '../testing/test-node.js'
 
-const store = await openTestStore()
+// an outage is told by seconds
+const store = await openStillStore()
 const { node } = store
 beforeEach(() => watch(node))
 

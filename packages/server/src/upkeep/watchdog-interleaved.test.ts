@@ -13,7 +13,9 @@ afterEach(() => expectSound(node))
 describe('what happens between the look and the act', () => {
   /** A pass that does `between` after it has judged and before it writes. */
   async function passWith(between: () => Promise<unknown>): Promise<void> {
-    await node.query('update store_marks set marked_at = now(), judge_after = least(judge_after, now())')
+    await node.query(
+      `update store_marks set marked_at = now() + interval '1 hour', judge_after = least(judge_after, now())`,
+    )
     const judged =
       <A extends unknown[], R>(look: (...args: A) => Promise<R[]>) =>
       async (...args: A): Promise<R[]> => {

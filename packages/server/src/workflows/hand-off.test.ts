@@ -65,7 +65,7 @@ describe('a waiting worker', () => {
   it('is handed the first tasks of a workflow by their submission, and each next one by the report on its parent', async () => {
     const queue = newQueue()
     const worker = await idleWorker(queue)
-    const poll = worker.poll(5, { wait: 10 })
+    const poll = worker.poll(5, { wait: 30 })
     await enough(100)
     const ids = await submit(queue, {
       first: {},
@@ -76,12 +76,12 @@ describe('a waiting worker', () => {
     const roots = await poll
     expect(roots.map(({ task_id }) => task_id).sort()).toEqual([ids.first, ids.other].sort())
     const of = (name: string) => reportsOf(roots.filter(({ task_id }) => task_id === ids[name]))
-    const afterFirst = await worker.exchange(of('first'), 5, { wait: 5 })
+    const afterFirst = await worker.exchange(of('first'), 5, { wait: 30 })
     expect(afterFirst.tasks).toMatchObject([{ task_id: ids.second, attempt: 1 }])
     // the other parent runs still
-    const afterSecond = await worker.exchange(reportsOf(afterFirst.tasks), 5, { wait: 5 })
+    const afterSecond = await worker.exchange(reportsOf(afterFirst.tasks), 5, { wait: 30 })
     expect(afterSecond.tasks).toEqual([])
-    const last = await worker.exchange(of('other'), 5, { wait: 5 })
+    const last = await worker.exchange(of('other'), 5, { wait: 30 })
     expect(last.tasks).toMatchObject([{ task_id: ids.third, attempt: 1, node_name: 'third' }])
     for (const id of Object.values(ids)) expect(await startedAtOnce(id)).toBe(true)
   })
@@ -94,9 +94,9 @@ describe('a waiting worker', () => {
     const queue = newQueue()
     const worker = await idleWorker(queue)
     const ids = await submit(queue, { first: {}, root: spec, second: { ...spec, dependencies: ['first'] } })
-    const tasks = await worker.poll(5, { wait: 5 })
+    const tasks = await worker.poll(5, { wait: 30 })
     expect(tasks).toMatchObject([{ task_id: ids.first }])
-    expect(await worker.exchange(reportsOf(tasks), 5, { wait: 5 })).toMatchObject({
+    expect(await worker.exchange(reportsOf(tasks), 5, { wait: 30 })).toMatchObject({
       results: [{ accepted: true }],
       tasks: [],
     })
@@ -107,14 +107,14 @@ describe('a waiting worker', () => {
     const queue = newQueue()
     const worker = await idleWorker(queue)
     const ids = await submit(queue, { first: {}, second: { dependencies: ['first'] } })
-    const tasks = await worker.poll(5, { wait: 5 })
+    const tasks = await worker.poll(5, { wait: 30 })
     expect(tasks).toHaveLength(1)
     // by another's hand: this node has not heard of it
     await sql('update queues set paused = true where name = $1', [queue])
-    expect((await worker.exchange(reportsOf(tasks), 5, { wait: 5 })).tasks).toEqual([])
+    expect((await worker.exchange(reportsOf(tasks), 5, { wait: 30 })).tasks).toEqual([])
     expect(await node.api.get(ids.second ?? '')).toMatchObject({ status: 'PENDING' })
     await sql('update queues set paused = false where name = $1', [queue])
-    expect(await worker.poll(5, { wait: 5 })).toMatchObject([{ task_id: ids.second, attempt: 1 }])
+    expect(await worker.poll(5, { wait: 30 })).toMatchObject([{ task_id: ids.second, attempt: 1 }])
   })
 
   it('is handed no more than it has slots for; the others go on with the next one', async () => {
@@ -128,7 +128,7 @@ describe('a waiting worker', () => {
     const seen: string[] = []
     let reports: WireReport[] = []
     while (seen.length < 6) {
-      const { tasks } = await worker.exchange(reports, 2, { wait: 5 })
+      const { tasks } = await worker.exchange(reports, 2, { wait: 30 })
       expect(tasks.length).toBeLessThanOrEqual(2)
       seen.push(...tasks.map(({ task_id }) => task_id))
       reports = reportsOf(tasks)
@@ -141,9 +141,9 @@ describe('a waiting worker', () => {
     const queue = newQueue()
     const worker = await idleWorker(queue, 1)
     await submit(queue, { first: {}, second: { dependencies: ['first'] } })
-    const first = await worker.poll(1, { wait: 5 })
+    const first = await worker.poll(1, { wait: 30 })
     const waiting = await node.api.submit({ queue })
-    const { tasks } = await worker.exchange(reportsOf(first), 1, { wait: 5 })
-    expect(tasks.length > 0 ? tasks : await worker.poll(1, { wait: 5 })).toMatchObject([{ task_id: waiting.task_id }])
+    const { tasks } = await worker.exchange(reportsOf(first), 1, { wait: 30 })
+    expect(tasks.length > 0 ? tasks : await worker.poll(1, { wait: 30 })).toMatchObject([{ task_id: waiting.task_id }])
   })
 })

@@ -36,7 +36,7 @@ test('a join of a task that fails twice waits for its third attempt, runs once, 
   const worker = await node.api.worker({ queues: ['retried'], slots: 10 })
   const given: [string, number, Readonly<Record<string, unknown>>][] = []
   while (given.at(-1)?.[0] !== 'last') {
-    for (const grant of (await worker.poll(10, { wait: 10 })) as readonly NodeGrant[]) {
+    for (const grant of (await worker.poll(10, { wait: 30 })) as readonly NodeGrant[]) {
       const { node_name: name, attempt, dependency_results: inputs } = grant
       given.push([name, attempt, inputs])
       const fails = name === 'a' && attempt < 3

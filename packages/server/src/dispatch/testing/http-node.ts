@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '@duly/domain'
+import { type Clock, decodeId, systemClock, type Uuid } from '@duly/domain'
 import pg from 'pg'
 import { cleanUpLater } from '../../../../../tests/support/clean-up.js'
 import { createDatabase } from '../../../../../tests/support/database.js'
@@ -157,6 +157,11 @@ export class RawWorker {
     this.id = id
   }
 
+  /** Its id in the store. */
+  get uuid(): Uuid {
+    return decodeId('worker', this.id) ?? ''
+  }
+
   /** Goes on over another node. */
   moveTo(api: Api): void {
     this.#api = api
@@ -233,7 +238,7 @@ export class RawWorker {
 }
 
 /** Asks until the answer is true; the test's own time limit ends a wait for what never comes. */
-export async function until(what: string, ask: () => Promise<boolean> | boolean, limitMs = 15_000): Promise<void> {
+export async function until(what: string, ask: () => Promise<boolean> | boolean, limitMs = 60_000): Promise<void> {
   const giveUpAtMs = performance.now() + limitMs
   while (!(await ask())) {
     if (performance.now() > giveUpAtMs) throw new Error(`waited ${limitMs} ms in vain: ${what}`)
@@ -241,7 +246,7 @@ export async function until(what: string, ask: () => Promise<boolean> | boolean,
   }
 }
 
-/** Resolves when a poll of that worker waits on the server, also of a slow machine: there is no other sign of it from outside. */
+/** Resolves after a while in which what was sent has most likely arrived: only where nothing goes wrong if it has not. */
 export const enough = (ms = 300): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** How long a call took, ms, with its answer. */

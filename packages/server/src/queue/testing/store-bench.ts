@@ -1,6 +1,7 @@
 import type { Lane, Priority, Uuid } from '@duly/domain'
 import pg from 'pg'
 import { createDatabase } from '../../../../../tests/support/database.js'
+import { StoreTime } from '../../kit/store-time.js'
 import { makeStores, type Stores } from '../../node/stores.js'
 import { Database } from '../../store/database.js'
 
@@ -12,11 +13,20 @@ export interface StoreBench {
   readonly database: Database
   readonly stores: Stores
   readonly sql: Sql
+  /** Of a store whose time stands still. */
+  readonly time: StoreTime | null
   close(): Promise<void>
 }
 
-export async function makeStoreBench(options: { hotConnections?: number } = {}): Promise<StoreBench> {
+export interface StoreBenchOptions {
+  readonly hotConnections?: number
+  /** The store's time stands still. */
+  readonly isStill?: boolean
+}
+
+export async function makeStoreBench(options: StoreBenchOptions = {}): Promise<StoreBench> {
   const { url } = await createDatabase()
+  const time = options.isStill ? await StoreTime.install(url, { at: new Date() }) : null
   const pool = new pg.Pool({ connectionString: url, max: 4 })
   pool.on('error', () => {})
   const database = new Database({
@@ -29,11 +39,12 @@ export async function makeStoreBench(options: { hotConnections?: number } = {}):
   })
   return {
     url,
+    time,
     database,
     stores: makeStores(database, { nodeNumber: 0, graceMs: 5_000 }),
     sql: async (text, values = []) => (await pool.query(text, values)).rows,
     close: async () => {
-      await Promise.all([database.close(), pool.end()])
+      await Promise.all([database.close(), pool.end(), time?.close()])
     },
   }
 }

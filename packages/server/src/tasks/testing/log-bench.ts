@@ -52,7 +52,7 @@ export class LogBench {
     const queue = `logged-${this.#queues++}`
     const worker = await this.one.api.worker({ queues: [queue], slots: 10 })
     const { task_id: id } = await this.one.api.submit({ queue })
-    const [grant] = await worker.poll(1, { wait: 5 })
+    const [grant] = await worker.poll(1, { wait: 30 })
     if (grant === undefined) throw new Error('nothing was granted')
     return { worker, id, grant, queue }
   }
