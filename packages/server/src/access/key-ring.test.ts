@@ -66,7 +66,7 @@ describe('a key', () => {
     for (let second = 0; second < 5; second++) {
       await clock.advance(600)
       expect(ring.identify(secret, { mayBeStale: false })).not.toBeInstanceOf(Promise)
-      await vi.waitFor(() => expect(asked.mock.settledResults).toHaveLength(second + 1))
+      await vi.waitFor(() => expect(asked.mock.settledResults).toHaveLength(second + 1), { timeout: 30_000 })
       await asked.mock.results.at(-1)?.value
       await clock.advance(0)
     }

@@ -1,4 +1,4 @@
-import { systemClock } from '@duly/domain'
+import { ManualClock, systemClock } from '@duly/domain'
 import { pino } from 'pino'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { cleanUpLater } from '../../../../tests/support/clean-up.js'
@@ -152,7 +152,8 @@ describe('signals', () => {
       database: bench.database,
       url: 'postgres://nobody@127.0.0.1:1/none',
       nodeId: `node ${nodes++}`,
-      clock: systemClock,
+      // no pause of it ever ends by itself
+      clock: new ManualClock(),
       log: pino({ level: 'silent' }),
       others: () => 0,
       onRevoked: () => {},
@@ -160,8 +161,6 @@ describe('signals', () => {
       onHints: () => {},
     })
     lost.start()
-    const beganMs = performance.now()
     await lost.stop()
-    expect(performance.now() - beganMs).toBeLessThan(1_000)
   })
 })

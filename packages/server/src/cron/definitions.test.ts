@@ -7,7 +7,10 @@ import { definition } from './testing/cron-node.js'
 
 const [second, minute, hour] = [1_000, 60_000, 3_600_000]
 
-const { clear, one, openOf, outcomesOf, pass, store, time } = await openCronBench({ limit: 20 })
+const { clear, one, openOf, outcomesOf, pass, store, time } = await openCronBench({
+  at: new Date('2026-05-04T12:30:00Z'),
+  limit: 20,
+})
 beforeEach(clear)
 afterAll(() => expectSound(store))
 

@@ -7,7 +7,9 @@ import { definition } from './testing/cron-node.js'
 
 const hour = 3_600_000
 
-const { advance, clear, one, openOf, outcomesOf, pass, store } = await openCronBench()
+const { advance, clear, one, openOf, outcomesOf, pass, store } = await openCronBench({
+  at: new Date('2026-05-04T12:30:00Z'),
+})
 beforeEach(clear)
 afterAll(() => expectSound(store))
 

@@ -2,6 +2,7 @@ import { decodeId } from '@duly/domain'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Sql } from '../queue/testing/store-bench.js'
 import { enough, type HttpNode, openStore, type RawWorker, startHttpNode, timed, until } from './testing/http-node.js'
+import { untilItWaits } from './testing/known-states.js'
 
 let sql: Sql
 let one: HttpNode
@@ -80,10 +81,10 @@ describe('a grant that was not acknowledged', () => {
       ids.push(...(await submitted).map((task) => task.task_id))
       for (const { task_id } of await poll) seen.add(task_id)
     }
-    for (const until = performance.now() + 30_000; performance.now() < until && !ids.every((id) => seen.has(id)); ) {
+    await until('all of them', async () => {
       for (const { task_id } of await worker.poll(100, { wait: 0.2 })) seen.add(task_id)
-    }
-    expect(ids.filter((id) => !seen.has(id))).toEqual([])
+      return ids.every((id) => seen.has(id))
+    })
   })
 
   it('is heard of without the worker asking again: acknowledging alone suffices', async () => {
@@ -92,10 +93,10 @@ describe('a grant that was not acknowledged', () => {
     await one.api.submit({ queue })
     const [task] = await worker.poll(1, { wait: 30 })
     expect(task?.grant).toBe(1)
-    const { value, ms } = await timed(() => worker.poll(0, { wait: 30 }))
+    const { value, ms } = await timed(() => worker.poll(0, { wait: 60 }))
     expect(value).toEqual([])
     // it has no slot to wait for
-    expect(ms).toBeLessThan(30_000)
+    expect(ms).toBeLessThan(45_000)
     await until('the acknowledgement in the store', async () => {
       const [row] = await sql<{ received: number }>('select received from session_grants where session = $1', [
         decodeId('worker', worker.id),
@@ -109,11 +110,11 @@ describe('polls', () => {
   it('one at a time: a newer one lets the older one return empty, and gets the tasks', async () => {
     const queue = newQueue()
     const worker = await one.api.worker({ queues: [queue] })
-    const older = timed(() => worker.poll(3, { wait: 30 }))
-    await enough()
+    const older = timed(() => worker.poll(3, { wait: 60 }))
+    await untilItWaits(worker)
     const newer = worker.poll(3, { wait: 30 })
     expect((await older).value).toEqual([])
-    expect((await older).ms).toBeLessThan(30_000)
+    expect((await older).ms).toBeLessThan(45_000)
     const { task_id } = await one.api.submit({ queue })
     expect(await newer).toMatchObject([{ task_id }])
   })
@@ -170,7 +171,7 @@ describe('polls', () => {
   it('of a session that died are answered, and its slots hold up nobody', async () => {
     const queue = newQueue()
     const dead = await one.api.worker({ queues: [queue], heartbeatSeconds: 0.5 })
-    const waiting = timed(() => dead.tryPoll(100, { wait: 30 }))
+    const waiting = timed(() => dead.tryPoll(100, { wait: 60 }))
     const live = await one.api.worker({ queues: [queue] })
     await until('its death', async () => {
       await live.beat()
@@ -180,7 +181,8 @@ describe('polls', () => {
       )
       return row?.ended === true
     })
-    expect((await waiting).ms).toBeLessThan(30_000)
+    // it is found dead as soon as its node asks the store, and at the end of its wait at the latest
+    expect((await waiting).ms).toBeLessThan(60_000)
     await one.api.submitBatch(Array.from({ length: 300 }, () => ({ queue })))
     for (let got = 0; got < 300; ) {
       const tasks = await live.poll(10, { wait: 30 })

@@ -21,7 +21,7 @@ const newQueue = (): string => `q${queues++}`
 async function running(queue: string) {
   const worker = await one.api.worker({ queues: [queue], slots: 10 })
   const { task_id } = await one.api.submit({ queue })
-  const [grant] = await worker.poll(1, { wait: 30 })
+  const [grant] = await worker.poll(1, { wait: 5 })
   expect(grant?.task_id).toBe(task_id)
   return { worker, id: task_id, grant: grant as WireGrant }
 }
@@ -39,7 +39,7 @@ describe('a heartbeat', () => {
     ['another node', () => two],
   ])('tells at once of a cancellation at %s', async (_, nodeOf) => {
     const { worker, id, grant } = await running(newQueue())
-    const beat = timed(() => worker.beat({ leases: [grant.lease], wait: 30 }))
+    const beat = timed(() => worker.beat({ leases: [grant.lease], wait: 20 }))
     await enough(200)
     const cancelling = await timed(() => nodeOf().api.call('POST', `/tasks/${id}/cancel`))
     expect(cancelling.value).toMatchObject({ status: 202, body: { cancel_requested: true } })
@@ -56,7 +56,7 @@ describe('a heartbeat', () => {
   it('is told of a cancellation that it missed, and then held again while that stays pending', async () => {
     const { worker, id, grant } = await running(newQueue())
     await one.api.call('POST', `/tasks/${id}/cancel`)
-    const first = await timed(() => worker.beat({ leases: [grant.lease], wait: 30 }))
+    const first = await timed(() => worker.beat({ leases: [grant.lease], wait: 20 }))
     expect(first.value.cancel).toHaveLength(1)
     expect(first.ms).toBeLessThan(10_000)
     // no hot loop, and still in every answer, should the first have been lost
@@ -71,7 +71,7 @@ describe('a heartbeat', () => {
       decodeId('task', id),
     ])
     await until('the end of the attempt', async () => (await one.api.get(id)).status === 'RETRYING')
-    const { value, ms } = await timed(() => worker.beat({ leases: [grant.lease, '7-00000000000000ff'], wait: 30 }))
+    const { value, ms } = await timed(() => worker.beat({ leases: [grant.lease, '7-00000000000000ff'], wait: 20 }))
     expect(value.lost).toEqual([grant.lease, '7-00000000000000ff'])
     expect(ms).toBeLessThan(10_000)
     expect(await worker.report([grant])).toMatchObject([{ accepted: false, code: 'lease_lost' }])
@@ -80,7 +80,7 @@ describe('a heartbeat', () => {
   it('tells a worker to drain once, and is then held', async () => {
     const { worker, grant } = await running(newQueue())
     await sql('update worker_sessions set draining = true where id = $1', [decodeId('worker', worker.id)])
-    expect(await worker.beat({ leases: [grant.lease], wait: 30 })).toMatchObject({ drain: true })
+    expect(await worker.beat({ leases: [grant.lease], wait: 20 })).toMatchObject({ drain: true })
     const { value, ms } = await timed(() => worker.beat({ leases: [grant.lease], wait: 0.5 }))
     expect(value.drain).toBe(true)
     expect(ms).toBeGreaterThan(480)
@@ -94,7 +94,7 @@ describe('a heartbeat', () => {
       await worker.beat({ wait: 0.5 })
     }
     const { task_id } = await one.api.submit({ queue })
-    expect(await worker.poll(1, { wait: 30 })).toMatchObject([{ task_id }])
+    expect(await worker.poll(1, { wait: 5 })).toMatchObject([{ task_id }])
   })
 
   it('keeps progress and checkpoints of leases that are held, and of no others', async () => {
@@ -112,7 +112,7 @@ describe('a heartbeat', () => {
     expect(answer.status).toBe(200)
     expect(await one.api.get(id)).toMatchObject({ progress: { percent: 40, note: 'half way' } })
     await worker.report([grant], { outcome: 'released' })
-    const [again] = await worker.poll(1, { wait: 30 })
+    const [again] = await worker.poll(1, { wait: 5 })
     expect(again).toMatchObject({ task_id: id, attempt: 2, checkpoint: { page: 7 } })
   })
 })
@@ -122,7 +122,7 @@ describe('a worker out of its mind', () => {
     const queue = newQueue()
     const [mad, sane] = [await one.api.worker({ queues: [queue] }), await one.api.worker({ queues: [queue] })]
     const { task_id } = await one.api.submit({ queue })
-    const tasks = await sane.poll(1, { wait: 30 })
+    const tasks = await sane.poll(1, { wait: 5 })
     expect(tasks).toMatchObject([{ task_id }])
     await mad.tryPoll(0, { received: Number.MAX_SAFE_INTEGER })
     // together they share one write
@@ -171,7 +171,7 @@ describe('a worker that leaves', () => {
     const worker = await one.api.worker({ queues: [queue], slots: 20 })
     const ids = (await one.api.submitBatch(Array.from({ length: 20 }, () => ({ queue })))).map((task) => task.task_id)
     const held: string[] = []
-    while (held.length < 20) held.push(...(await worker.poll(20, { wait: 30 })).map((task) => task.task_id))
+    while (held.length < 20) held.push(...(await worker.poll(20, { wait: 5 })).map((task) => task.task_id))
     expect(await worker.leave()).toBe(204)
     for (const id of ids) {
       expect(await one.api.get(id)).toMatchObject({ status: 'PENDING', failures: 0 })
@@ -179,7 +179,7 @@ describe('a worker that leaves', () => {
     expect(await worker.tryPoll(1)).toMatchObject({ status: 409, body: { code: 'session_lost' } })
     const next = await two.api.worker({ queues: [queue], slots: 20 })
     const again: WireGrant[] = []
-    while (again.length < 20) again.push(...(await next.poll(20, { wait: 30 })))
+    while (again.length < 20) again.push(...(await next.poll(20, { wait: 5 })))
     expect(again.every((task) => task.attempt === 2 && !task.suspect && task.failures === 0)).toBe(true)
   })
 
@@ -188,7 +188,7 @@ describe('a worker that leaves', () => {
     const ids: string[] = []
     for (let round = 0; round < 8; round++) {
       const worker = await one.api.worker({ queues: [queue], slots: 50 })
-      const poll = worker.poll(50, { wait: 30 }).catch(() => [])
+      const poll = worker.poll(50, { wait: 5 }).catch(() => [])
       await enough(60)
       const submitting = Promise.all(Array.from({ length: 10 }, () => one.api.submit({ queue })))
       const leaving = worker.leave()

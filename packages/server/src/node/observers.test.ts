@@ -44,7 +44,7 @@ describe('the other nodes hear', () => {
 
   it('of no queue whose task went straight to a worker that waits here', async () => {
     const worker = await node.api.worker({ queues: ['handed'] })
-    const poll = worker.poll(1, { wait: 30 })
+    const poll = worker.poll(1, { wait: 10 })
     await enough(100)
     const { task_id } = await node.api.submit({ queue: 'handed' })
     const tasks = await poll
@@ -61,7 +61,7 @@ describe('the other nodes hear', () => {
     const queue = `ends-${what.replaceAll(' ', '-')}`
     const worker = await node.api.worker({ queues: [queue] })
     const { task_id } = await node.api.submit({ queue })
-    await worker.report(await worker.poll(1, { wait: 30 }), outcome)
+    await worker.report(await worker.poll(1, { wait: 5 }), outcome)
     await hears('finished', uuidOf(task_id))
   })
 
@@ -74,7 +74,7 @@ describe('the other nodes hear', () => {
   it('of the session whose task is to be cancelled', async () => {
     const worker = await node.api.worker({ queues: ['marked'] })
     const { task_id } = await node.api.submit({ queue: 'marked' })
-    await worker.poll(1, { wait: 30 })
+    await worker.poll(1, { wait: 5 })
     await node.api.call('POST', `/tasks/${task_id}/cancel`)
     await hears('session', decodeId('worker', worker.id))
   })
@@ -83,7 +83,7 @@ describe('the other nodes hear', () => {
     for (const queue of ['released', 'left', 'replayed']) {
       const [task] = await addTasks(sql, { queue })
       const worker = await node.api.worker({ queues: [queue] })
-      const tasks = await worker.poll(1, { wait: 30 })
+      const tasks = await worker.poll(1, { wait: 5 })
       expect(tasks.map(({ task_id }) => uuidOf(task_id))).toEqual([task?.id])
       expect(tells('ready', queue)).toBe(false)
       if (queue === 'released') await worker.report(tasks, { outcome: 'released' })
@@ -99,7 +99,7 @@ describe('the other nodes hear', () => {
   it('of the queue whose suspect ended, so that the next one starts', async () => {
     await addTasks(sql, { queue: 'suspects', count: 2, stepMs: 1, gate: '!suspect', crashes: 1 })
     const worker = await node.api.worker({ queues: ['suspects'], slots: 1 })
-    const held = await worker.poll(1, { wait: 30 })
+    const held = await worker.poll(1, { wait: 5 })
     expect(held).toMatchObject([{ suspect: true }])
     expect(tells('ready', 'suspects')).toBe(false)
     await worker.report(held)
@@ -117,7 +117,7 @@ describe('the other nodes hear', () => {
     const worker = await node.api.worker({ queues: ['retried'] })
     await addTasks(sql, { queue: 'retried' })
     const before = words.length
-    await worker.report(await worker.poll(1, { wait: 30 }), {
+    await worker.report(await worker.poll(1, { wait: 5 }), {
       ...{ outcome: 'failed', retry_after_seconds: 0.3 },
       error: { class: 'E', message: 'e', retryable: true },
     })
@@ -141,7 +141,7 @@ it('its figures tell each end, retry and start once', async () => {
   ]
   const worker = await node.api.worker({ queues: [queue], taskTypes: ['figured'] })
   for (let n = 0; n < 3; n++) await node.api.submit({ queue, task_type: 'figured' })
-  const [done, retried, marked] = await worker.poll(3, { wait: 30 })
+  const [done, retried, marked] = await worker.poll(3, { wait: 5 })
   if (!done || !retried || !marked) throw new Error('three were ready')
   await worker.report([done])
   await worker.report([retried], { outcome: 'failed', error: { class: 'E', message: 'e', retryable: true } })

@@ -2,6 +2,8 @@ import { type Clock, decodeId, systemClock } from '@duly/domain'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createDatabase } from '../../../../tests/support/database.js'
 import { enough, type HttpNode, openStore, startHttpNode, timed, until } from '../dispatch/testing/http-node.js'
+import { untilItTells, untilItWaits } from '../dispatch/testing/known-states.js'
+import { expectPace } from '../dispatch/testing/pace.js'
 import type { Sql } from '../queue/testing/store-bench.js'
 
 let url: string
@@ -14,19 +16,11 @@ beforeAll(async () => {
   sql = store.sql
   one = await startHttpNode(url, { graceSeconds: 30 })
   two = await startHttpNode(url, { graceSeconds: 30 })
+  for (const node of [one, two]) await untilItTells(url, node)
 })
 
 let queues = 0
 const newQueue = (): string => `two${queues++}`
-
-/** Says how long something took, and answers the median and the worst. */
-function distribution(what: string, times: readonly number[]): { readonly median: number; readonly worst: number } {
-  const sorted = times.toSorted((a, b) => a - b)
-  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
-  const [median, worst] = [at(0.5), at(1)]
-  console.info(`${what}: median ${median.toFixed(0)}, p90 ${at(0.9).toFixed(0)}, worst ${worst.toFixed(0)} ms`)
-  return { median, worst }
-}
 
 /** A worker at one node that runs a task, with its beat held there. */
 async function runningAt(node: HttpNode, heartbeatSeconds = 30) {
@@ -46,24 +40,20 @@ const cutListeners = () =>
 
 describe('a cancellation at one node of a task whose worker is at the other', () => {
   it('is told to the worker within 200 ms, by the held beat', async () => {
-    const times: number[] = []
-    for (let n = 0; n < 20; n += 1) {
+    await expectPace('cancelled at one, told at the other', { limitMs: 200, count: 10, node: one }, async () => {
       const { worker, id, grant, beat } = await runningAt(two)
       const cancelledAt = performance.now()
       expect(await one.api.call('POST', `/tasks/${id}/cancel`)).toMatchObject({ status: 202 })
       const told = await beat
       // a beat that is not woken is answered after its 30 s, with what there was to tell at its beginning: nothing
       expect(told.answer.cancel).toEqual([{ lease: grant.lease, reason: 'cancel_requested' }])
-      times.push(told.at - cancelledAt)
       await worker.report([grant], { outcome: 'cancelled' })
-    }
-    const { median, worst } = distribution('cancelled at one, told at the other', times)
-    expect(median).toBeLessThan(200)
-    expect(worst).toBeLessThan(5_000)
+      return told.at - cancelledAt
+    })
   })
 
   it('is told with the next beat when the word was lost, and as soon as the nodes listen again', async () => {
-    const [soon, late] = [await runningAt(two, 1), await runningAt(two)]
+    const [soon, late] = [await runningAt(two, 5), await runningAt(two)]
     await cutListeners()
     for (const { id } of [soon, late]) await one.api.call('POST', `/tasks/${id}/cancel`)
     const cancelledAt = performance.now()
@@ -73,14 +63,14 @@ describe('a cancellation at one node of a task whose worker is at the other', ()
       const answer = told.answer.cancel.length > 0 ? told.answer : await worker.beat({ leases: [grant.lease], wait: 1 })
       expect(answer.cancel).toHaveLength(1)
     }
-    expect(performance.now() - cancelledAt).toBeLessThan(10_000)
+    // of the 30 s for which the late one may be held
+    expect(performance.now() - cancelledAt).toBeLessThan(25_000)
   })
 })
 
 describe('what happens at one node is known at the other', () => {
   it('an end there answers who waits here', async () => {
-    const times: number[] = []
-    for (let n = 0; n < 12; n += 1) {
+    await expectPace('reported at one, answered at the other', { limitMs: 250, count: 12, node: one }, async (n) => {
       const [here, there] = n % 2 === 0 ? [one, two] : [two, one]
       const queue = newQueue()
       const worker = await there.api.worker({ queues: [queue] })
@@ -93,36 +83,28 @@ describe('what happens at one node is known at the other', () => {
       const { record, at } = await waiting
       // who waits for 30 s in vain is told how the task stands
       expect(record.status).toBe('SUCCEEDED')
-      times.push(Math.max(0, at - reportedAt))
-    }
-    const { median, worst } = distribution('reported at one, answered at the other', times)
-    expect(median).toBeLessThan(250)
-    expect(worst).toBeLessThan(5_000)
+      return Math.max(0, at - reportedAt)
+    })
   })
 
   it('a submission here starts at once on a worker that waits there', async () => {
-    const times: number[] = []
-    for (let n = 0; n < 40; n += 1) {
+    // the slow look alone would take half a second
+    await expectPace('submitted at one, started at the other', { limitMs: 250, count: 20, node: one }, async (n) => {
       const [here, there] = n % 2 === 0 ? [one, two] : [two, one]
       const queue = newQueue()
       const worker = await there.api.worker({ queues: [queue] })
       const polling = worker.poll(1, { wait: 30 }).then((grants) => ({ grants, at: performance.now() }))
-      await enough(60)
+      await untilItWaits(worker)
       const sentAt = performance.now()
       const { task_id } = await here.api.submit({ queue })
       const { grants, at } = await polling
       expect(grants).toMatchObject([{ task_id }])
-      times.push(at - sentAt)
-    }
-    // the slow look alone would take half a second
-    const { median, worst } = distribution('submitted at one, started at the other', times)
-    expect(median).toBeLessThan(250)
-    expect(worst).toBeLessThan(5_000)
+      return at - sentAt
+    })
   })
 
   it('a timer that was set at a node which stops is promoted in time by the other', async () => {
-    const times: number[] = []
-    for (let n = 0; n < 3; n += 1) {
+    await expectPace('late, its node having stopped', { limitMs: 500, count: 3, node: one }, async () => {
       const leaving = await startHttpNode(url)
       const queue = newQueue()
       const worker = await two.api.worker({ queues: [queue] })
@@ -135,10 +117,8 @@ describe('what happens at one node is known at the other', () => {
          from open_tasks o join tasks t on t.id = o.id where o.id = $1`,
         [decodeId('task', task_id)],
       )
-      times.push(row?.ms ?? Number.NaN)
-    }
-    const { median } = distribution('late, its node having stopped', times)
-    expect(median).toBeLessThan(500)
+      return row?.ms ?? Number.NaN
+    })
   })
 })
 
@@ -189,13 +169,13 @@ describe('both nodes at once', () => {
       [queue],
     )
     expect(row?.n).toBeGreaterThan(0)
-    for (const node of nodes) await until('the right depth', async () => (await depthOf(node)) === row?.n, 5_000)
+    for (const node of nodes) await until('the right depth', async () => (await depthOf(node)) === row?.n)
     expect(await sql('select count(*)::integer as n from queues where name = $1', [queue])).toEqual([{ n: 1 }])
   })
 
   it('serve one session that goes from one to the other with every call', async () => {
     const queue = newQueue()
-    const worker = await one.api.worker({ queues: [queue], slots: 5, heartbeatSeconds: 1 })
+    const worker = await one.api.worker({ queues: [queue], slots: 5, heartbeatSeconds: 10 })
     const ids = new Set<string>()
     const submitting = (async () => {
       for (let n = 0; n < 40; n += 1) ids.add((await (n % 2 === 0 ? one : two).api.submit({ queue })).task_id)
@@ -252,12 +232,12 @@ describe('a node whose clock is two minutes off', () => {
     const right = await startHttpNode(store.url)
     const wrong = await startHttpNode(store.url, {}, clock)
     const queue = newQueue()
-    const worker = await right.api.worker({ queues: [queue], heartbeatSeconds: 0.5 })
-    const began = Date.now()
+    const worker = await right.api.worker({ queues: [queue], heartbeatSeconds: 4 })
     const task = await wrong.api.submit({ queue, timeout_seconds: 60 })
-    const delayed = await wrong.api.submit({ queue, delay_seconds: 1 })
     const grants = [...(await worker.poll(1, { wait: 30 }))]
     expect(grants).toMatchObject([{ task_id: task.task_id }])
+    const began = Date.now()
+    const delayed = await wrong.api.submit({ queue, delay_seconds: 1 })
     for (const until = began + 2_500; Date.now() < until; ) {
       worker.moveTo(Date.now() % 2 === 0 ? right.api : wrong.api)
       await worker.beat({ wait: 0.2 })

@@ -137,5 +137,8 @@ test('a table that others hold is waited for, in short tries', async () => {
     },
   })
   expect(await migrating).toEqual({ applied: ['0002_a'] })
-  expect(lines).toEqual([expect.stringContaining('could not get its locks (55P03)'), 'applied 0002_a'])
+  // one try, and as many more as the end of the holder takes
+  expect(lines.at(-1)).toBe('applied 0002_a')
+  expect(lines.length).toBeGreaterThan(1)
+  for (const line of lines.slice(0, -1)) expect(line).toContain('could not get its locks (55P03)')
 })

@@ -28,7 +28,7 @@ test("the store's time is told, whatever the node's own clock says", async () =>
   const before = await storeMs()
   // the manual clock stood still meanwhile
   expect(before - node.storeClock.nowMs()).toBeGreaterThanOrEqual(0)
-  expect(before - node.storeClock.nowMs()).toBeLessThan(5_000)
+  expect(before - node.storeClock.nowMs()).toBeLessThan(60_000)
   const told = node.storeClock.nowMs()
   for (const jump of [86_400_000, -400 * 86_400_000, 3_600_000]) {
     clock.jumpWall(jump)
@@ -48,7 +48,7 @@ test('an offset that grew is corrected by the next look', async () => {
 test('ids carry the time of the store', async () => {
   await node.storeClock.sync()
   const id = node.minter.mint()
-  expect(Math.abs(timestampMsOf(id) - (await storeMs()))).toBeLessThan(5_000)
+  expect(Math.abs(timestampMsOf(id) - (await storeMs()))).toBeLessThan(60_000)
 })
 
 test('an hour without a look, or none at all, and nothing is minted or submitted', async () => {

@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Dispatcher } from '../dispatch/dispatcher.js'
 import { enough, type HttpNode, openStore, startHttpNode, timed, until } from '../dispatch/testing/http-node.js'
+import { untilItTells } from '../dispatch/testing/known-states.js'
 import type { EndedTask, PageRequest } from '../model.js'
 import type { ReadyQueue } from '../queue/port.js'
 import { addTasks, type Sql } from '../queue/testing/store-bench.js'
@@ -195,14 +196,11 @@ describe('queues of a store', () => {
 describe('a paused queue, with two nodes', () => {
   let a: HttpNode
   let b: HttpNode
-  let sql: Sql
   beforeAll(async () => {
     const store = await openStore()
-    sql = store.sql
     a = await startHttpNode(store.url)
     b = await startHttpNode(store.url)
-    const others = 'select count(*)::integer as n from nodes'
-    await until('the nodes know of each other', async () => (await sql<{ n: number }>(others))[0]?.n === 2)
+    for (const node of [a, b]) await untilItTells(store.url, node)
   })
   const statusesOf = async (ids: readonly string[]) => Promise.all(ids.map(async (id) => (await a.api.get(id)).status))
 

@@ -1,6 +1,7 @@
 import { decodeId } from '@duly/domain'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { enough, type HttpNode, openStore, startHttpNode, timed, until } from '../dispatch/testing/http-node.js'
+import { untilItTells, untilItWaits } from '../dispatch/testing/known-states.js'
 import type { Sql } from '../queue/testing/store-bench.js'
 
 let url: string
@@ -53,6 +54,7 @@ describe('a delayed task', () => {
     const worker = await node.api.worker({ queues: [queue] })
     await worker.poll(1)
     const poll = worker.poll(1, { wait: 30 })
+    await untilItWaits(worker)
     const { task_id, status } = await node.api.submit({ queue, delay_seconds: 0.5 })
     expect(status).toBe('SCHEDULED')
     expect(await poll).toMatchObject([{ task_id, attempt: 1 }])
@@ -66,9 +68,16 @@ describe('a delayed task', () => {
 
   it('waits in a lane when nobody waits for it, by its due time and not by its submission', async () => {
     const queue = newQueue()
-    const late = await node.api.submit({ queue, delay_seconds: 0.4 })
-    const early = await node.api.submit({ queue, delay_seconds: 0.2 })
-    await until('promotion', async () => (await node.api.get(late.task_id)).status === 'PENDING')
+    const at = (ms: number) => ({ queue, scheduled_at: new Date(ms).toISOString() })
+    const late = await node.api.submit(at(Date.now() + 3_600_000))
+    const early = await node.api.submit(at(Date.now() + 1_800_000))
+    // both are due when their node looks the next time, the one that came first behind the other
+    await sql(
+      `update open_tasks set due_at = now() - case id when $1 then 1 else 2 end * interval '1 s', wake_at = now() where queue = $2`,
+      [decodeId('task', late.task_id), queue],
+    )
+    for (const { task_id } of [late, early])
+      await until('promotion', async () => (await node.api.get(task_id)).status === 'PENDING')
     const worker = await node.api.worker({ queues: [queue] })
     const [first] = await worker.poll(1, { wait: 30 })
     const [second] = await worker.poll(1, { wait: 30 })
@@ -111,9 +120,13 @@ describe('a retry', () => {
     const tasks = await worker.poll(1, { wait: 30 })
     const failed = { outcome: 'failed', error: { class: 'Oops', message: 'no' } }
     expect(await worker.report(tasks, failed)).toMatchObject([{ accepted: true, status: 'RETRYING' }])
-    const { value, ms } = await timed(() => worker.poll(1, { wait: 30 }))
-    expect(value).toMatchObject([{ task_id, attempt: 2, failures: 1 }])
-    expect(ms).toBeGreaterThan(300)
+    expect(await worker.poll(1, { wait: 30 })).toMatchObject([{ task_id, attempt: 2, failures: 1 }])
+    const [row] = await sql<{ ms: number }>(
+      `select date_part('epoch', o.started_at - f.ended_at) * 1000 as ms
+       from open_tasks o join failed_attempts f on f.task_id = o.id where o.id = $1`,
+      [decodeId('task', task_id)],
+    )
+    expect(row?.ms).toBeGreaterThanOrEqual(400)
   })
 })
 
@@ -123,8 +136,8 @@ describe('expiry', () => {
     const expires_at = new Date(Date.now() + 1_000).toISOString()
     const ready = await node.api.submit({ queue, expires_at })
     const delayed = await node.api.submit({ queue, expires_at, delay_seconds: 3_600 })
-    const { value } = await timed(() => node.api.get(ready.task_id, 10))
-    for (const record of [value, await node.api.get(delayed.task_id, 10)]) {
+    const { value } = await timed(() => node.api.get(ready.task_id, 30))
+    for (const record of [value, await node.api.get(delayed.task_id, 30)]) {
       expect(record).toMatchObject({ status: 'CANCELLED', reason: 'expired', attempts: 0 })
     }
     const queuesNow = await node.api.call<{ items: { name: string; depth: number }[] }>('GET', '/queues')
@@ -134,11 +147,20 @@ describe('expiry', () => {
   it('spares what has started before', async () => {
     const queue = newQueue()
     const worker = await node.api.worker({ queues: [queue] })
-    const expires_at = new Date(Date.now() + 3_000).toISOString()
-    const { task_id } = await node.api.submit({ queue, expires_at })
-    const tasks = await worker.poll(1, { wait: 30 })
+    /** Started before it expired; on a machine that is short of time that takes a longer time to live. */
+    const start = async (liveMs: number) => {
+      const expires_at = new Date(Date.now() + liveMs).toISOString()
+      const { task_id } = await node.api.submit({ queue, expires_at })
+      const tasks = await worker.poll(1, { wait: 1 })
+      return { task_id, tasks, expires_at, liveMs }
+    }
+    let started = await start(3_000)
+    while (started.tasks.length === 0) started = await start(started.liveMs * 2)
+    const { task_id, tasks, expires_at } = started
     await worker.report(tasks, { outcome: 'released' })
-    await enough(3_500)
+    await until('its expiry', async () => (await sql('select where now() > $1', [expires_at])).length > 0)
+    // and its node has looked at it
+    await enough(500)
     expect(await worker.poll(1, { wait: 30 })).toMatchObject([{ task_id, attempt: 2 }])
   })
 })
@@ -157,7 +179,7 @@ describe('timers', () => {
 
   it('are promoted once by two schedulers, and given out once', async () => {
     const other = await startHttpNode(url)
-    await enough(2_300)
+    await untilItTells(url, node)
     const queue = newQueue()
     const delays = Array.from({ length: 200 }, (_, n) => ({ queue, delay_seconds: 1 + n / 200 }))
     const ids = (await node.api.submitBatch(delays)).map((task) => task.task_id)
@@ -175,9 +197,12 @@ describe('timers', () => {
 
   it('are promoted beside one whose row the store refuses', async () => {
     const queue = newQueue()
-    const [bad, ...good] = await node.api.submitBatch(Array.from({ length: 40 }, () => ({ queue, delay_seconds: 1 })))
+    const [bad, ...good] = await node.api.submitBatch(
+      Array.from({ length: 40 }, () => ({ queue, delay_seconds: 3_600 })),
+    )
     // nothing above it is a number of that column
     await sql('update open_tasks set lane_version = 2147483647 where id = $1', [decodeId('task', bad?.task_id ?? '')])
+    await sql('update open_tasks set due_at = now(), wake_at = now() where queue = $1', [queue])
     const statusOf = async (status: string) => {
       const found = await sql('select from open_tasks where queue = $1 and status = $2', [queue, status])
       return found.length

@@ -1,15 +1,16 @@
 import { decodeId } from '@duly/domain'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
-import { enough, openStore, startHttpNode, until } from '../dispatch/testing/http-node.js'
+import { openStore, startHttpNode, until } from '../dispatch/testing/http-node.js'
+import { untilItTells } from '../dispatch/testing/known-states.js'
 
 describe('an api node and a scheduler node', () => {
   it('start a delayed task at its time: one takes it, the other promotes it, the first gives it out', async () => {
     const { url, sql } = await openStore()
     const api = await startHttpNode(url, { roles: 'api' })
     await startHttpNode(url, { roles: 'scheduler' })
-    // nodes tell each other once they know of each other: every 2 s they look
-    await enough(2_300)
+    await untilItTells(url, api)
+    await untilItTells(url, api, { delay_seconds: 0.05 })
     const worker = await api.api.worker()
     const latenessOfNext = async (): Promise<number> => {
       const poll = worker.poll(1, { wait: 30 })
@@ -43,7 +44,7 @@ describe('an api node and a scheduler node', () => {
     const { url } = await openStore()
     const api = await startHttpNode(url, { roles: 'api' })
     await startHttpNode(url, { roles: 'scheduler' })
-    await enough(2_300)
+    await untilItTells(url, api)
     const listener = new pg.Client({ connectionString: url })
     const words: string[] = []
     listener.on('notification', ({ payload = '' }) => void words.push(payload))

@@ -1,4 +1,4 @@
-import type { Uuid } from '@duly/domain'
+import { systemClock, type Uuid } from '@duly/domain'
 import { cleanUpLater } from '../../../../../tests/support/clean-up.js'
 import { createDatabase } from '../../../../../tests/support/database.js'
 import { StoreTime } from '../../kit/store-time.js'
@@ -35,7 +35,13 @@ export async function openCronBench({ at, limit }: CronBenchOptions = {}): Promi
   const { url, drop } = await createDatabase()
   const time = await StoreTime.install(url, at === undefined ? {} : { at })
   const store = await openTestNode(url)
-  const one = await openCronNode(url, { number: 1, ...(limit === undefined ? {} : { limit }) })
+  // where the store's time stands still, so does what its node takes for it
+  const still = { between: { ...systemClock, monotonicMs: () => 0 } }
+  const one = await openCronNode(url, {
+    number: 1,
+    ...(limit === undefined ? {} : { limit }),
+    ...(at === undefined ? {} : still),
+  })
   cleanUpLater(async () => {
     await Promise.all([one.close(), store.close(), time.close()])
     await drop()

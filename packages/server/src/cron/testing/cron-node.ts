@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto'
-import { IdMinter, systemClock } from '@duly/domain'
+import { type Clock, IdMinter, systemClock } from '@duly/domain'
 import type pg from 'pg'
 import { Names } from '../../intake/names.js'
 import type { CronDefinition, CronPut } from '../../model.js'
@@ -22,6 +22,8 @@ export interface CronNodeOptions {
   readonly Client?: new () => pg.Client
   /** By how much the node's own idea of the store's time is wrong. */
   readonly skewMs?: number
+  /** Between two looks at the store's clock it goes on by this one. */
+  readonly between?: Clock
 }
 
 /** The service and the firing duty of recurring tasks on a database; nothing happens by itself. */
@@ -40,12 +42,12 @@ export interface CronNode {
 }
 
 export async function openCronNode(url: string, options: CronNodeOptions): Promise<CronNode> {
-  const { number, batch = 200, limit = 1_000, Client, skewMs = 0 } = options
+  const { number, batch = 200, limit = 1_000, Client, skewMs = 0, between = systemClock } = options
   const shared = { url, applicationName: 'duly cron test', statementTimeoutMs: 15_000, onError: () => {} }
   const database = new Database({ ...shared, hotConnections: 2, generalConnections: 2, ...(Client ? { Client } : {}) })
   const sure = new Database({ ...shared, hotConnections: 1, generalConnections: 1 })
   const stores = makeStores(database, { nodeNumber: number, graceMs })
-  const clock = new StoreClock(sure, systemClock)
+  const clock = new StoreClock(sure, between)
   await clock.sync()
   const storeNowMs = () => clock.nowMs() + skewMs
   const minter = new IdMinter({ nowMs: storeNowMs, random: (bytes) => void randomFillSync(bytes), partitions })
