@@ -1,8 +1,7 @@
-import pg from 'pg'
 import type { Options } from './options.js'
-import { startStack } from './stack.js'
 import { percentilesOf } from './stats.js'
 import { submitWorkflow } from './submit-workflow.js'
+import { withWarmStack } from './with-stack.js'
 
 /** From the end of each task to the start of the next one, and the whole of each task's step, ms of the store's clock. */
 const steps = `
@@ -14,13 +13,7 @@ window chain as (partition by w.id order by n.position)`
 
 /** Workflows of `length` tasks, each behind the one before it, one workflow after the other: how soon the next task starts. */
 export async function benchChain(options: Options, length: number): Promise<void> {
-  const stack = await startStack(options, null)
-  const client = new pg.Client({ connectionString: stack.databaseUrl })
-  await client.connect()
-  try {
-    await stack.startWorker()
-    await stack.producer.call('single', { count: options.tasks.warmUp, inFlight: options.inFlight })
-    await stack.database.untilAllFinished()
+  await withWarmStack(options, async (stack, client) => {
     for (let run = 1; run <= options.runs; run++) {
       await submitWorkflow(stack.servers[0].url, 'chain', chainOf(length))
       await stack.worker.call('reached', { count: options.tasks.warmUp + run * length })
@@ -38,10 +31,7 @@ export async function benchChain(options: Options, length: number): Promise<void
         `a step took p50 ${step.p50.toFixed(1)}, p99 ${step.p99.toFixed(1)} ms, from end to end, the worker's part included`,
       ].join('\n'),
     )
-  } finally {
-    await client.end()
-    await stack.stop()
-  }
+  })
 }
 
 function chainOf(length: number) {

@@ -1,8 +1,9 @@
-import pg from 'pg'
+import { postJson } from './api-call.js'
 import { cpuOf, cpuOfTree } from './cpu.js'
 import type { Options } from './options.js'
 import { queue, taskType } from './payload.js'
-import { type Stack, startStack } from './stack.js'
+import type { Stack } from './stack.js'
+import { withStack } from './with-stack.js'
 
 /** What PostgreSQL makes of such definitions a second, at least. */
 const fillRate = 10_000
@@ -34,10 +35,7 @@ interface FiredRow {
 
 /** `count` definitions due in the same second, while a worker runs what they make: how fast one node fires them. */
 export async function benchCronBurst(options: Options, count: number): Promise<void> {
-  const stack = await startStack(options, null)
-  const client = new pg.Client({ connectionString: stack.databaseUrl })
-  await client.connect()
-  try {
+  await withStack(options, async (stack, client) => {
     await stack.startWorker()
     await define(stack, count)
     await client.query(copies, [count])
@@ -58,22 +56,14 @@ export async function benchCronBurst(options: Options, count: number): Promise<v
         `CPU a firing with the whole life of its task: PostgreSQL ${cpu(cpuOfTree(stack.postgresPid), before.postgres)}, server ${cpu(cpuOf(server.pid), before.server)}`,
       ].join('\n'),
     )
-  } finally {
-    await client.end()
-    await stack.stop()
-  }
+  })
 }
 
 /** The first one, by the API; the others are its copies. */
 async function define({ servers: [{ url }] }: Stack, count: number): Promise<void> {
   const at = new Date(Date.now() + 5_000 + (count / fillRate) * 1_000)
-  const response = await fetch(`${url}/api/v1/cron-tasks`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      ...{ name: 'burst', task_type: taskType, queue, payload: { sent: '0' }, timezone: 'UTC' },
-      cron_expression: `${at.getUTCSeconds()} ${at.getUTCMinutes()} ${at.getUTCHours()} * * *`,
-    }),
+  await postJson(`${url}/api/v1/cron-tasks`, {
+    ...{ name: 'burst', task_type: taskType, queue, payload: { sent: '0' }, timezone: 'UTC' },
+    cron_expression: `${at.getUTCSeconds()} ${at.getUTCMinutes()} ${at.getUTCHours()} * * *`,
   })
-  if (!response.ok) throw new Error(`not defined: ${await response.text()}`)
 }

@@ -1,8 +1,7 @@
-import pg from 'pg'
 import { cpuOf, cpuOfTree, memoryOf } from './cpu.js'
 import type { Options } from './options.js'
-import { startStack } from './stack.js'
 import { submitWorkflow } from './submit-workflow.js'
+import { withWarmStack } from './with-stack.js'
 
 /** When its first task started, its branches started and ended, and its last task started; the store's clock, s after it was made. */
 const course = `
@@ -24,13 +23,7 @@ interface Course {
 
 /** One workflow: a task, `width` tasks behind it, and one behind all of them. */
 export async function benchFan(options: Options, width: number): Promise<void> {
-  const stack = await startStack(options, null)
-  const client = new pg.Client({ connectionString: stack.databaseUrl })
-  await client.connect()
-  try {
-    await stack.startWorker()
-    await stack.producer.call('single', { count: options.tasks.warmUp, inFlight: options.inFlight })
-    await stack.database.untilAllFinished()
+  await withWarmStack(options, async (stack, client) => {
     const [server] = stack.servers
     const cpu = () => cpuOfTree(stack.postgresPid) + cpuOf(server.pid)
     const before = cpu()
@@ -49,10 +42,7 @@ export async function benchFan(options: Options, width: number): Promise<void> {
         `CPU of PostgreSQL and server ${((cpu() - before) / row.nodes).toFixed(0)} µs a task; server ${nowMb.toFixed(0)} MB, at most ${mostMb.toFixed(0)} MB`,
       ].join('\n'),
     )
-  } finally {
-    await client.end()
-    await stack.stop()
-  }
+  })
 }
 
 /** @returns ms until the answer */

@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { postJson } from './api-call.js'
 import { cpuOf, cpuOfTree, memoryOf } from './cpu.js'
 import type { LoopStall } from './loop-probe.js'
 import type { Options } from './options.js'
 import { queue, taskType } from './payload.js'
 import type { Server } from './server.js'
-import { type Stack, startStack } from './stack.js'
+import type { Stack } from './stack.js'
 import { percentilesOf } from './stats.js'
+import { withWarmStack } from './with-stack.js'
 
 /** What each node waits for: so many of the layer before it, which is that wide. */
 const parents = 10
@@ -18,30 +20,32 @@ const rounds = 5
  * by one, by eight at once, and by eight beside single tasks at a steady rate. A batch of as many tasks beside it.
  */
 export async function benchGraph(options: Options, nodes: number): Promise<void> {
-  const stack = await startStack(options, null, { watchesLoop: true })
-  try {
-    await stack.startWorker()
-    await stack.producer.call('single', { count: options.tasks.warmUp, inFlight: options.inFlight })
-    await stack.database.untilAllFinished()
-    const [{ url }] = stack.servers
-    const posted = (path: string, body: string) => measured(stack, () => post(url, path, body))
-    // the worker serves another queue: it waits and stands as it is
-    const workflow = await posted('workflows', graphJson(nodes, 'elsewhere'))
-    tell(`a workflow of ${nodes} tasks and ${edgesOf(nodes)} dependencies`, workflow)
-    const ran = await posted('workflows', graphJson(nodes, queue))
-    await stack.worker.call('reached', { count: options.tasks.warmUp + nodes })
-    const finished = `workflows/${ran.value.workflow_id}`
-    await besideTasks(stack, options, null)
-    await besideTasks(stack, options, finished)
-    const waiting = `workflows/${workflow.value.workflow_id}`
-    tell('read by one while it waits', await measured(stack, () => readMany(url, waiting, { readers: 1, rounds })))
-    tell('read by one when it has ended', await measured(stack, () => readMany(url, finished, { readers: 1, rounds })))
-    tell(`read by ${readers} at once`, await measured(stack, () => readMany(url, finished, { readers, rounds })))
-    const tasks = Array.from({ length: nodes }, () => ({ task_type: taskType, queue: 'elsewhere', payload: {} }))
-    tell(`a batch of ${nodes} tasks`, await posted('tasks/batch', JSON.stringify({ tasks })))
-  } finally {
-    await stack.stop()
-  }
+  await withWarmStack(
+    options,
+    async (stack) => {
+      const [{ url }] = stack.servers
+      const posted = (path: string, body: string) =>
+        measured(stack, () => postJson<{ readonly workflow_id?: string }>(`${url}/api/v1/${path}`, body))
+      // the worker serves another queue: it waits and stands as it is
+      const workflow = await posted('workflows', graphJson(nodes, 'elsewhere'))
+      tell(`a workflow of ${nodes} tasks and ${edgesOf(nodes)} dependencies`, workflow)
+      const ran = await posted('workflows', graphJson(nodes, queue))
+      await stack.worker.call('reached', { count: options.tasks.warmUp + nodes })
+      const finished = `workflows/${ran.value.workflow_id}`
+      await besideTasks(stack, options, null)
+      await besideTasks(stack, options, finished)
+      const waiting = `workflows/${workflow.value.workflow_id}`
+      tell('read by one while it waits', await measured(stack, () => readMany(url, waiting, { readers: 1, rounds })))
+      tell(
+        'read by one when it has ended',
+        await measured(stack, () => readMany(url, finished, { readers: 1, rounds })),
+      )
+      tell(`read by ${readers} at once`, await measured(stack, () => readMany(url, finished, { readers, rounds })))
+      const tasks = Array.from({ length: nodes }, () => ({ task_type: taskType, queue: 'elsewhere', payload: {} }))
+      tell(`a batch of ${nodes} tasks`, await posted('tasks/batch', JSON.stringify({ tasks })))
+    },
+    { watchesLoop: true },
+  )
 }
 
 /** Single tasks at a steady rate, without readers or with eight of them. */
@@ -119,14 +123,6 @@ async function get(url: string, path: string): Promise<void> {
   const response = await fetch(`${url}/api/v1/${path}`)
   if (response.status !== 200) throw new Error(`${path} answered ${response.status}: ${await response.text()}`)
   await response.arrayBuffer()
-}
-
-async function post(url: string, path: string, body: string): Promise<{ readonly workflow_id?: string }> {
-  const headers = { 'content-type': 'application/json' }
-  const response = await fetch(`${url}/api/v1/${path}`, { method: 'POST', headers, body })
-  const text = await response.text()
-  if (response.status !== 202) throw new Error(`${path} answered ${response.status}: ${text}`)
-  return JSON.parse(text) as { workflow_id?: string }
 }
 
 function parentsOf(node: number): number[] {

@@ -24,11 +24,18 @@ export interface Stack {
   stop(): Promise<void>
 }
 
+export interface StackSettings {
+  /** 1 if absent. */
+  readonly nodes?: number
+  /** Whether the nodes can be asked how long their event loops stood still. */
+  readonly watchesLoop?: boolean
+}
+
 /** @param profiles folder for CPU profiles of server and worker; null: none are taken */
 export async function startStack(
   options: Options,
   profiles: string | null,
-  { nodes = 1, watchesLoop = false }: { readonly nodes?: number; readonly watchesLoop?: boolean } = {},
+  { nodes = 1, watchesLoop = false }: StackSettings = {},
 ): Promise<Stack> {
   const undo: (() => Promise<void>)[] = []
   const stop = async () => {

@@ -1,3 +1,4 @@
+import { postJson } from './api-call.js'
 import { queue, taskType } from './payload.js'
 
 export interface GraphTask {
@@ -16,12 +17,6 @@ export async function submitWorkflow(url: string, name: string, tasks: readonly 
     })),
   })
   const began = performance.now()
-  const response = await fetch(`${url}/api/v1/workflows`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body,
-  })
-  if (response.status !== 202) throw new Error(`not submitted: ${response.status} ${await response.text()}`)
-  await response.arrayBuffer()
+  await postJson(`${url}/api/v1/workflows`, body)
   return performance.now() - began
 }

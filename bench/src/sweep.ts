@@ -1,6 +1,8 @@
-import pg from 'pg'
+import { setTimeout as delay } from 'node:timers/promises'
+import type pg from 'pg'
+import { postJson } from './api-call.js'
 import type { Options } from './options.js'
-import { startStack } from './stack.js'
+import { withStack } from './with-stack.js'
 
 /** Workflows that fail in the same moment. */
 const workflows = 8
@@ -30,20 +32,20 @@ class HandWorker {
 
   static async register(api: string, queue: string): Promise<HandWorker> {
     const registration = { name: queue, queues: [queue], task_types: ['bench'], slots: 100, heartbeat_seconds: 60 }
-    const { worker_id } = await call<{ worker_id: string }>(`${api}/workers`, registration)
+    const { worker_id } = await postJson<{ worker_id: string }>(`${api}/workers`, registration)
     return new HandWorker(`${api}/workers/${worker_id}`)
   }
 
   async poll(slots: number): Promise<readonly Grant[]> {
     const request = { slots, wait_seconds: 5, received: this.#received }
-    const { tasks } = await call<{ tasks: Grant[] }>(`${this.#url}/poll`, request)
+    const { tasks } = await postJson<{ tasks: Grant[] }>(`${this.#url}/poll`, request)
     for (const { grant } of tasks) this.#received = Math.max(this.#received, grant)
     return tasks
   }
 
   async report(grants: readonly Grant[], outcome: object): Promise<void> {
     const reports = grants.map(({ task_id, lease }) => ({ task_id, lease, ...outcome }))
-    await call(`${this.#url}/report`, { reports })
+    await postJson(`${this.#url}/report`, { reports })
   }
 }
 
@@ -52,12 +54,9 @@ class HandWorker {
  * tasks fail in one report; meanwhile single tasks are submitted, run and reported one after the other, in a queue of their own.
  */
 export async function benchSweep(options: Options, size: number): Promise<void> {
-  const stack = await startStack(options, null)
-  const client = new pg.Client({ connectionString: stack.databaseUrl })
-  await client.connect()
-  try {
+  await withStack(options, async (stack, client) => {
     const api = `${stack.servers[0].url}/api/v1`
-    for (let n = 0; n < workflows; n++) await call(`${api}/workflows`, workflowOf(size))
+    for (let n = 0; n < workflows; n++) await postJson(`${api}/workflows`, workflowOf(size))
     const failing = await HandWorker.register(api, 'first')
     const grants: Grant[] = []
     while (grants.length < workflows) grants.push(...(await failing.poll(workflows - grants.length)))
@@ -83,10 +82,7 @@ export async function benchSweep(options: Options, size: number): Promise<void> 
         `${count} single tasks beside it: longest answer to a submission ${submitMs.toFixed(0)} ms, longest from submission to the answer of its report ${wholeMs.toFixed(0)} ms`,
       ].join('\n'),
     )
-  } finally {
-    await client.end()
-    await stack.stop()
-  }
+  })
 }
 
 function workflowOf(size: number): object {
@@ -107,7 +103,7 @@ async function single(
 ): Promise<{ readonly submitMs: number; readonly wholeMs: number }> {
   const began = performance.now()
   const granted = worker.poll(1)
-  await call(`${api}/tasks`, { task_type: 'bench', queue: 'beside', payload: null })
+  await postJson(`${api}/tasks`, { task_type: 'bench', queue: 'beside', payload: null })
   const submitMs = performance.now() - began
   await worker.report(await granted, { outcome: 'succeeded', result: null })
   return { submitMs, wholeMs: performance.now() - began }
@@ -130,7 +126,7 @@ async function watch(client: pg.Client, isOver: () => boolean): Promise<number> 
   while (!isOver()) {
     const { rows } = await client.query<{ ms: number }>(longest)
     most = Math.max(most, rows[0]?.ms ?? 0)
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await delay(5)
   }
   return most
 }
@@ -139,13 +135,6 @@ async function closed(client: pg.Client): Promise<void> {
   for (;;) {
     const { rows } = await client.query<{ workflows: number; tasks: number }>(open)
     if (rows[0]?.workflows === 0 && rows[0].tasks === 0) return
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await delay(20)
   }
-}
-
-async function call<T>(url: string, body: object): Promise<T> {
-  const headers = { 'content-type': 'application/json' }
-  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
-  if (!response.ok) throw new Error(`${url}: ${response.status} ${await response.text()}`)
-  return (await response.json()) as T
 }

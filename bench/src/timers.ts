@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import pg from 'pg'
 import { type Cost, measure } from './measure.js'
 import type { Options } from './options.js'
 import { queue } from './payload.js'
-import { type Stack, startStack } from './stack.js'
+import type { Stack } from './stack.js'
 import type { Percentiles } from './stats.js'
 import { fillScheduled } from './timer-fill.js'
+import { withStack } from './with-stack.js'
 
 /** Tasks whose lateness is measured, over so many ms. */
 const measured = { count: 5_000, spreadMs: 10_000 }
@@ -27,12 +27,9 @@ from late`
  * takes of the CPU, beside the same while nothing waits.
  */
 export async function benchTimers(options: Options, waiting: number): Promise<void> {
-  const stack = await startStack(options, null)
-  const client = new pg.Client({ connectionString: stack.databaseUrl })
-  await client.connect()
-  const { single, warmUp } = options.tasks
-  const life = new Lives(stack, options.inFlight)
-  try {
+  await withStack(options, async (stack, client) => {
+    const { single, warmUp } = options.tasks
+    const life = new Lives(stack, options.inFlight)
     await stack.startWorker()
     await life.run(warmUp)
     const empty = await life.run(single)
@@ -46,10 +43,7 @@ export async function benchTimers(options: Options, waiting: number): Promise<vo
     const { rows } = await client.query<Percentiles>(lateness, [queue])
     const full = await life.run(single)
     print(waiting, rows[0] as Percentiles, [empty, full])
-  } finally {
-    await client.end()
-    await stack.stop()
-  }
+  })
 }
 
 /** Whole lives, counted by the worker: what waits for its time is open all along. */
