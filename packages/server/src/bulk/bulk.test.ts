@@ -156,23 +156,29 @@ describe('an operation', () => {
     expect(await bench.bulk.get(record.id, null)).toMatchObject({ done: 1, skipped: 0 })
   })
 
-  test('ends tasks of workflows one by one, through the service of tasks', async () => {
-    const acted: Uuid[] = []
+  test('ends those of workflows together that wait, and marks by itself the one that runs', async () => {
+    const asked: { readonly together: Uuid[]; readonly alone: Uuid[] } = { together: [], alone: [] }
     const own = new BulkBench(node, {
+      batch: 20,
       singles: {
-        cancel: async (id, tenant, actor) => {
-          acted.push(id)
+        cancelTogether: (ids, how) => {
+          asked.together.push(...ids)
+          return node.tasks.cancelTogether(ids, how)
+        },
+        cancel: (id, tenant, actor) => {
+          asked.alone.push(id)
           return node.tasks.cancel(id, tenant, actor)
         },
       },
     })
-    const ids = await submitMany(9)
-    const nodes = [1, 2, 5, 8].map((n) => ids[n] as Uuid)
+    const made = await oneInEach('a')
+    const nodes = [made.RUNNING, made.PENDING, made.SCHEDULED]
     for (const table of ['tasks', 'open_tasks'])
       await node.query(`update ${table} set workflow_id = gen_random_uuid() where id = any ($1)`, [nodes])
     await makeWorkflows()
-    expect(countsOf(await own.run('cancel', {}))).toEqual(succeeded(9))
-    expect(acted.sort()).toEqual(nodes.sort())
+    expect(countsOf(await own.run('cancel', { queue: 'a' }))).toEqual(succeeded(5))
+    expect({ ...asked, together: asked.together.sort() }).toEqual({ together: nodes.sort(), alone: [made.RUNNING] })
+    expect(await node.tasks.get(made.RUNNING, null)).toMatchObject({ status: 'RUNNING', cancelRequested: true })
   })
 
   test('goes on after a task that could not be changed, and says what was wrong', async () => {

@@ -1,3 +1,4 @@
+import { DulyError } from '@duly/domain'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { expectSound } from '../testing/facts.js'
 import { words } from '../testing/lives.js'
@@ -10,6 +11,20 @@ const { node } = await openTestStore()
 const bench = new BulkBench(node)
 const { submitMany } = bulkTasks(node)
 beforeEach(() => node.query('truncate bulk_operations'))
+
+/** In how many transactions its nodes ended. */
+async function endsOf(graph: Graph): Promise<number> {
+  const [row] = await node.query<{ ends: number }>(
+    `select count(distinct u.xmin::text)::integer as ends from workflow_nodes n join outcomes u on u.id = n.id
+     where n.workflow_id = (select workflow_id from workflow_nodes where id = $1)`,
+    [graph.idOf('a')],
+  )
+  return row?.ends ?? 0
+}
+
+const isAway = (): never => {
+  throw new DulyError('store_unavailable', 'The answer to the commit is lost.')
+}
 
 const failing = (bad: string) => (name: string) => (name === bad ? words.fail : words.succeed)
 
@@ -25,6 +40,73 @@ describe('an operation on nodes of workflows', () => {
     for (const id of plain) expect(await node.tasks.get(id, null)).toMatchObject({ status: 'CANCELLED' })
     await node.nodeEnds.drained()
     expect(await graph.status()).not.toBe('RUNNING')
+    await expectSound(node)
+  })
+
+  test('that cancels them ends what waits in one transaction, and marks by itself what runs', async () => {
+    const own = new BulkBench(node, { batch: 50 })
+    const fan = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`n${n}`, { after: ['a'] }]))
+    const graph = await Graph.submit(node, { a: {}, b: {}, c: { after: ['b'] }, ...fan })
+    await graph.claim()
+    const all = { status: 'SUCCEEDED', matched: 43, done: 43, skipped: 0, failed: 0 }
+    expect(await own.run('cancel', { queue: graph.queue })).toMatchObject(all)
+    expect(await endsOf(graph)).toBe(1)
+    const running = Object.entries(await graph.standing()).filter(([, end]) => end !== 'CANCELLED cancelled')
+    expect(running.map(([, end]) => end)).toEqual(Array(2).fill('RUNNING cancel_requested'))
+    for (const [name] of running) await graph.say(name, words.stop)
+    await node.nodeEnds.drained()
+    expect(await graph.status()).toBe('CANCELLED')
+    await expectSound(node)
+  })
+
+  test('that cancels them counts each once, though its node dies behind the commit', async () => {
+    const dying = new BulkBench(node, {
+      batch: 50,
+      singles: { cancelTogether: async (ids, how) => (await node.tasks.cancelTogether(ids, how)) && isAway() },
+    })
+    const graph = await Graph.submit(node, { a: {}, b: {}, c: { after: ['a'] } })
+    const record = await dying.start('cancel', { queue: graph.queue })
+    await expect(dying.finish(record)).rejects.toMatchObject({ code: 'store_unavailable' })
+    expect(await bench.bulk.get(record.id, null)).toMatchObject({ status: 'RUNNING', matched: 3, done: 3 })
+    await node.query('update bulk_operations set runnable_at = now()')
+    expect(await bench.finish(record)).toMatchObject({ status: 'SUCCEEDED', matched: 3, done: 3, skipped: 0 })
+    await expectSound(node)
+  })
+
+  test('that retries them counts each once, though its node dies behind the commit', async () => {
+    const dying = new BulkBench(node, {
+      graphs: (own) => ({
+        replayTogether: async (workflow, ids, how) => (await own.replayTogether(workflow, ids, how)) && isAway(),
+      }),
+    })
+    const graph = await Graph.submit(node, { a: {}, b: {}, c: { after: ['a'] } })
+    await graph.run(() => words.fail)
+    const record = await dying.start('retry', { queue: graph.queue })
+    await expect(dying.finish(record)).rejects.toMatchObject({ code: 'store_unavailable' })
+    await node.query('update bulk_operations set runnable_at = now()')
+    const counts = await bench.finish(record)
+    expect(counts).toMatchObject({ status: 'SUCCEEDED', skipped: 0, failed: 0 })
+    expect(counts).toMatchObject({ matched: 3, done: 3 })
+    expect(await graph.standing()).toEqual({ a: 'PENDING', b: 'PENDING', c: 'BLOCKED' })
+    await expectSound(node)
+  })
+
+  test('that was cancelled meanwhile takes nothing of what it was about to cancel', async () => {
+    let isOver: () => Promise<unknown> = async () => {}
+    const own = new BulkBench(node, {
+      batch: 50,
+      singles: {
+        cancelTogether: async (ids, how) => {
+          await isOver()
+          return node.tasks.cancelTogether(ids, how)
+        },
+      },
+    })
+    const graph = await Graph.submit(node, { a: {}, b: {} })
+    const record = await own.start('cancel', { queue: graph.queue })
+    isOver = () => own.bulk.cancel(record.id, null, tester)
+    expect(await own.finish(record)).toMatchObject({ status: 'CANCELLED', matched: 0, done: 0 })
+    expect(await graph.standing()).toEqual({ a: 'PENDING', b: 'PENDING' })
     await expectSound(node)
   })
 

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { BulkOrder } from '../model.js'
 import { type BulkStore, BulkTaken, type HeldBulk } from '../store/bulk-store.js'
 import { faultKind } from '../store/faults.js'
-import { isPassing, type NodeFound, type Singles } from './singles.js'
+import { type Count, isPassing, type NodeFound, type Singles } from './singles.js'
 import { type BulkListener, tellEffects } from './tell.js'
 import { type Found, type Stretch, stretchOf, type WalkStores } from './walk.js'
 
@@ -81,8 +81,9 @@ export class BulkRunner {
     const { store, walks, batch } = this.#options
     const request = { place: held.place, limit: batch, cutoff: held.cutoff }
     const stretch = await stretchOf(walks, orderOf(held), request)
-    const counted = new Set<Uuid>()
-    for (const part of partsOf(stretch.found, held)) {
+    const counted = new Set(await this.#cancelWaiting(held, stretch.found))
+    const left = stretch.found.filter(({ id }) => !counted.has(id))
+    for (const part of partsOf(left, held)) {
       if (stop.aborted) break
       await this.#part(held, part, { stretch, counted })
     }
@@ -95,6 +96,17 @@ export class BulkRunner {
     return stretch.next
   }
 
+  /** Tasks of workflows that wait, all of them at once; which were counted. */
+  async #cancelWaiting(held: HeldBulk, found: readonly Found[]): Promise<readonly Uuid[]> {
+    const nodes = held.action === 'cancel' ? found.filter((task) => isSingle(task, held)) : []
+    return nodes.length > 1 ? this.#options.singles.cancelWaiting(held, nodes, this.#count(held)) : []
+  }
+
+  /** The place stays before them: a walk that begins there does not come to them again. */
+  #count(held: HeldBulk): Count {
+    return (client, counts) => this.#options.store.advanceWithin(client, held, { ...counts, place: null }, leaseMs)
+  }
+
   async #part(
     held: HeldBulk,
     part: readonly Found[],
@@ -104,7 +116,9 @@ export class BulkRunner {
     const [first] = part
     if (first === undefined) return
     if (!isSingle(first, held)) return this.#plain(held, part, stretch)
-    const step = await singles.act(held, first, counted)
+    // the place moves on with the next one that is acted on
+    if (counted.has(first.id)) return
+    const step = await singles.act(held, first, { counted, count: this.#count(held) })
     await store.advance(held, { ...step, place: stretch.behind(first) }, leaseMs)
   }
 

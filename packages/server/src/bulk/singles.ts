@@ -1,11 +1,15 @@
 import { DulyError, type Uuid } from '@duly/domain'
 import type { Actor, BulkOrder, CancelResult } from '../model.js'
 import type { BulkStep, HeldBulk } from '../store/bulk-store.js'
+import type { Note } from '../store/commits.js'
+import type { Connection } from '../store/database.js'
 import { type Found, ofWorkflow, type WalkStores } from './walk.js'
 
-/** What acts on one task, and on what depends on it. */
+/** What acts on tasks of workflows, and on what depends on them. */
 export interface SingleTasks {
   cancel(id: Uuid, tenant: null, actor: Actor): Promise<CancelResult>
+  /** Those that wait, in one transaction; answers which. */
+  cancelTogether(ids: readonly Uuid[], how: { readonly actor: Actor; readonly note: Note }): Promise<readonly Uuid[]>
 }
 
 /** What runs tasks of one workflow again, in one transaction; answers which are open again. */
@@ -13,7 +17,7 @@ export interface Graphs {
   replayTogether(
     workflow: Uuid,
     ids: readonly Uuid[],
-    how: { readonly actor: string; readonly endedByMs: number },
+    how: { readonly actor: string; readonly endedByMs: number; readonly note: Note },
   ): Promise<readonly Uuid[]>
 }
 
@@ -30,14 +34,18 @@ export type NodeFound = Found & { readonly workflowId: Uuid }
 
 type Counts = Omit<BulkStep, 'place'>
 
+/** Counts in a transaction what it did: whenever the node dies, each task is counted once. */
+export type Count = (client: Connection, counts: Counts) => Promise<void>
+
 const nothing: Counts = { matched: 0, done: 0, skipped: 0, failed: 0, error: null }
 
 /** Workflows of which a runner remembers that it looked for all that is meant of them. */
 const rememberedMax = 10_000
 
 /**
- * Acts on tasks of workflows: cancels them one by one, through the service of tasks; runs all that is meant of a workflow again at once when
- * it comes to the first of them, so that each waits for those before it, in whatever order the operation comes to them (I7).
+ * Acts on tasks of workflows, through the services of tasks and workflows. Of a stretch all are cancelled together that wait, and each by
+ * itself that runs; all that is meant of a workflow runs again at once when it comes to the first of it, so that each waits for those before
+ * it, in whatever order the operation comes to them (I7).
  */
 export class Singles {
   readonly #options: SinglesOptions
@@ -47,11 +55,29 @@ export class Singles {
     this.#options = options
   }
 
-  /** @param counted tasks of the stretch under way that were acted on before the walk came to them; grows by those of this call */
-  async act(held: HeldBulk, task: NodeFound, counted: Set<Uuid>): Promise<Counts> {
-    if (counted.has(task.id)) return nothing
+  /** Answers which it cancelled, and counted. Others run, have ended, or are to be tried by themselves. */
+  async cancelWaiting(held: HeldBulk, tasks: readonly NodeFound[], count: Count): Promise<readonly Uuid[]> {
+    const ids = tasks.map(({ id }) => id)
     try {
-      if (held.action !== 'cancel') return await this.#replay(held, task, counted)
+      return await this.#options.tasks.cancelTogether(ids, { actor: actorOf(held.actor), note: counting(ids, count) })
+    } catch (error) {
+      if (!(error instanceof DulyError) || isPassing(error)) throw error
+      return []
+    }
+  }
+
+  /**
+   * Acts on one task, and answers how that is to be counted.
+   *
+   * @param counted tasks of the stretch under way that were acted on and counted before the walk came to them; grows by those of this call
+   */
+  async act(
+    held: HeldBulk,
+    task: NodeFound,
+    { counted, count }: { readonly counted: Set<Uuid>; readonly count: Count },
+  ): Promise<Counts> {
+    try {
+      if (held.action !== 'cancel') return await this.#replay(held, task, { counted, count })
       await this.#options.tasks.cancel(task.id, null, actorOf(held.actor))
       return { ...nothing, matched: 1, done: 1 }
     } catch (error) {
@@ -62,14 +88,16 @@ export class Singles {
   }
 
   /** What ended anew since the operation began is none of its matter: a node that died may have run it again already. */
-  async #replay(held: HeldBulk, { id, workflowId }: NodeFound, counted: Set<Uuid>): Promise<Counts> {
+  async #replay(
+    held: HeldBulk,
+    { id, workflowId }: NodeFound,
+    { counted, count }: { readonly counted: Set<Uuid>; readonly count: Count },
+  ): Promise<Counts> {
     const ids = await this.#meant(held, id, workflowId)
-    const how = { actor: held.actor, endedByMs: held.createdAtMs }
+    const how = { actor: held.actor, endedByMs: held.createdAtMs, note: counting(ids, count) }
     const opened = new Set(await this.#options.graphs.replayTogether(workflowId, ids, how))
-    const done = ids.filter((each) => opened.has(each))
-    for (const each of done) counted.add(each)
-    const skipped = opened.has(id) ? 0 : 1
-    return { ...nothing, matched: done.length + skipped, done: done.length, skipped }
+    for (const each of ids) if (opened.has(each)) counted.add(each)
+    return opened.has(id) ? nothing : { ...nothing, matched: 1, skipped: 1 }
   }
 
   /** At the first task of a workflow all that the operation means of it; what was left then is tried by itself. */
@@ -87,6 +115,15 @@ export class Singles {
 
 /** The store went away; what was sent to it may have been done, and is looked at again. */
 export const isPassing = ({ code }: DulyError): boolean => code === 'store_unavailable' || code === 'commit_unknown'
+
+/** What was done of what was meant is counted; what that brought about besides is not. */
+function counting(meant: readonly Uuid[], count: Count): Note {
+  return async (client, changed) => {
+    const all = new Set(changed)
+    const done = meant.filter((id) => all.has(id)).length
+    if (done > 0) await count(client, { ...nothing, matched: done, done })
+  }
+}
 
 /** An actor as it stands in the trail, read back. */
 function actorOf(text: string): Actor {

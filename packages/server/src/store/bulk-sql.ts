@@ -73,7 +73,7 @@ const held = `b.id = $1 and b.epoch = $2 and b.status = 'RUNNING'`
 export const advance: Statement = {
   name: 'advance_bulk',
   text: `
-update bulk_operations b set place = $3, matched = b.matched + $4, done = b.done + $5, skipped = b.skipped + $6,
+update bulk_operations b set place = coalesce($3, b.place), matched = b.matched + $4, done = b.done + $5, skipped = b.skipped + $6,
   failed = b.failed + $7, error = coalesce($8::text, b.error), updated_at = now(), runnable_at = ${lease('$9')}
 where ${held} returning b.id`,
 }

@@ -24,7 +24,8 @@ export interface HeldBulk extends BulkRecord {
 
 /** How far a batch led. */
 export interface BulkStep {
-  readonly place: string
+  /** Null: it stays where it is. */
+  readonly place: string | null
   readonly matched: number
   readonly done: number
   readonly skipped: number
@@ -116,6 +117,12 @@ export class BulkStore {
     if (moved.length === 0) throw new BulkTaken()
   }
 
+  /** A step whose effects are others' in the same transaction. @throws BulkTaken */
+  async advanceWithin(client: Connection, held: HeldBulk, step: BulkStep, leaseMs: number): Promise<void> {
+    const moved = await rowsOf(client, sql.advance, advanceValues(held, step, leaseMs))
+    if (moved.length === 0) throw new BulkTaken()
+  }
+
   /**
    * Acts on plain tasks and moves on, in one transaction: each is acted on once, whenever the node dies.
    * @throws BulkTaken
@@ -130,8 +137,7 @@ export class BulkStore {
       const matched = ids.length
       const { done } = effects
       const step = { place, matched, done, skipped: matched - done, failed: 0, error: null }
-      const moved = await rowsOf(client, sql.advance, advanceValues(held, step, leaseMs))
-      if (moved.length === 0) throw new BulkTaken()
+      await this.advanceWithin(client, held, step, leaseMs)
       return effects
     })
   }

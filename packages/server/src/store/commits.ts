@@ -14,6 +14,12 @@ export interface Commit<Done> {
   readonly advice?: string
 }
 
+/**
+ * Writes down what a transaction did, in that transaction; what it throws takes all of it back. It is called anew when the transaction is
+ * done again.
+ */
+export type Note = (client: Connection, done: readonly Uuid[]) => Promise<void>
+
 const maxTries = 4
 
 /**

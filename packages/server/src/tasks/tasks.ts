@@ -14,6 +14,7 @@ import type {
   TaskSummary,
   WaitRequest,
 } from '../model.js'
+import type { Note } from '../store/commits.js'
 import type { EditedTask, EditStore } from '../store/edit-store.js'
 import { readBack } from '../store/faults.js'
 import type { ListStore } from '../store/list-store.js'
@@ -47,6 +48,10 @@ export interface NodeChanges {
     tenant: TenantScope,
     because: { readonly actor: string; readonly reason: string },
   ): Promise<(EndedTask & { readonly cancelledAtMs: number }) | null>
+  cancelTogether(
+    ids: readonly Uuid[],
+    because: { readonly actor: string; readonly reason: string; readonly note: Note },
+  ): Promise<readonly EndedTask[]>
   /** False: it is in no state to be replayed. */
   replay(id: Uuid, tenant: TenantScope, actor: string): Promise<boolean>
 }
@@ -106,6 +111,14 @@ export class Tasks {
       if (!isOpen(status)) throw wrongState('cancel', status)
     }
     throw restless()
+  }
+
+  /** Cancels those of these tasks of workflows that wait, at once and whoever's they are; answers which. */
+  async cancelTogether(ids: readonly Uuid[], { actor, note }: { actor: Actor; note: Note }): Promise<readonly Uuid[]> {
+    const because = { actor: actorName(actor), reason: 'cancelled', note }
+    const cancelled = await this.#options.nodes.cancelTogether(ids, because)
+    for (const task of cancelled) this.#options.onCancelled(task)
+    return cancelled.map(({ id }) => id)
   }
 
   #cancelled(task: EndedTask & { readonly cancelledAtMs: number }): CancelResult {

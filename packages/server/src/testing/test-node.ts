@@ -151,6 +151,7 @@ export class TestNode {
     this.tasks = new Tasks({
       nodes: {
         cancel: (id, tenant, because) => this.nodeEnds.cancel(id, tenant, because),
+        cancelTogether: (ids, because) => this.nodeEnds.cancelTogether(ids, because),
         replay: (id, tenant, actor) => reopening.replay(id, tenant, actor),
       },
       ...{ store: stores.tasks, edits: stores.edits, lists: stores.lists, waiters: this.waiters, onReady: () => {} },

@@ -4,7 +4,7 @@ import { busy } from '../base/busy.js'
 import { HandOffs, type Slots } from '../dispatch/hand-offs.js'
 import type { EndedTask } from '../model.js'
 import type { AttemptStore, Finish, Landed } from '../store/attempt-store.js'
-import { decided } from '../store/commits.js'
+import { decided, type Note } from '../store/commits.js'
 import type { Connection, Database } from '../store/database.js'
 import { asDulyError, faultKind, isCommitUnknown, isUnknownOutcome, outcomeUnknown } from '../store/faults.js'
 import type { SettleStore } from '../store/settle-store.js'
@@ -87,10 +87,20 @@ export class NodeEnds {
   async cancel(
     id: Uuid,
     tenant: TenantScope,
-    { actor, reason }: { readonly actor: string; readonly reason: string },
+    because: { readonly actor: string; readonly reason: string },
   ): Promise<(EndedTask & { readonly cancelledAtMs: number }) | null> {
-    const [gone] = await this.#end([{ id, how: 'cancel', reason }], { actor, tenant, isAsked: true })
+    const ends: readonly WaitingEnd[] = [{ id, how: 'cancel', reason: because.reason }]
+    const [gone] = await this.#end(ends, { actor: because.actor, tenant, isAsked: true })
     return gone ? { ...gone, cancelledAtMs: gone.endedAtMs } : null
+  }
+
+  /** Cancels those of these nodes that wait, whoever's they are, in one transaction. */
+  cancelTogether(
+    ids: readonly Uuid[],
+    { actor, reason, note }: { readonly actor: string; readonly reason: string; readonly note: Note },
+  ): Promise<EndedTask[]> {
+    const ends = ids.map((id): WaitingEnd => ({ id, how: 'cancel', reason }))
+    return this.#end(ends, { actor, tenant: null, isAsked: true, note })
   }
 
   /** Ends those of these nodes that were to start before an instant that has passed. */
@@ -151,7 +161,12 @@ export class NodeEnds {
 
   #end(
     ends: readonly WaitingEnd[],
-    { actor, tenant, isAsked }: { readonly actor: string; readonly tenant: TenantScope; readonly isAsked: boolean },
+    {
+      actor,
+      tenant,
+      isAsked,
+      note,
+    }: { readonly actor: string; readonly tenant: TenantScope; readonly isAsked: boolean; readonly note?: Note },
   ): Promise<EndedNode[]> {
     if (ends.length === 0) return Promise.resolve([])
     const ids = ends.map(({ id }) => id)
@@ -159,6 +174,10 @@ export class NodeEnds {
       if (locked.length === 0 || locked.some((workflow) => tenant !== null && workflow.tenant !== tenant)) return []
       const gone = await this.#options.store.endWaiting(client, ends, { actor, slot })
       await settlement.began(gone.map(endingOf))
+      await note?.(
+        client,
+        gone.map(({ id }) => id),
+      )
       return gone
     })
   }

@@ -1,4 +1,5 @@
 import { DulyError, planRetry, type TenantScope, type Uuid } from '@duly/domain'
+import type { Note } from '../store/commits.js'
 import type { Edge, RetryRow, WorkflowChangeStore } from '../store/workflow-change-store.js'
 import type { LockedWorkflow } from '../store/workflow-rows.js'
 import type { NodeEnds, WorkflowTurn } from './node-ends.js'
@@ -52,17 +53,19 @@ export class Reopening {
 
   /**
    * Runs those of a workflow's nodes again, of these, that ended by an instant and can be: together, so that each waits for those before it
-   * as in the first run. Answers which nodes are open again, what they blocked among them.
+   * as in the first run. Answers which nodes are open again, what they blocked among them; the note is given the same.
    */
   async replayTogether(
     workflow: Uuid,
     ids: readonly Uuid[],
-    { actor, endedByMs }: { readonly actor: string; readonly endedByMs: number },
+    { actor, endedByMs, note }: { readonly actor: string; readonly endedByMs: number; readonly note: Note },
   ): Promise<readonly Uuid[]> {
     const opened = await this.#ends.ofWorkflow(workflow, null, async (turn) => {
       const [locked] = turn.locked as [LockedWorkflow]
       if (locked.cancelRequested && locked.status === 'RUNNING') throw beingCancelled()
-      return this.#reopen(turn, locked, { actor, named: new Set(ids), endedByMs })
+      const reopened = await this.#reopen(turn, locked, { actor, named: new Set(ids), endedByMs })
+      await note(turn.client, reopened)
+      return reopened
     })
     return opened ?? []
   }

@@ -5,7 +5,7 @@ import type { TestNode } from '../../testing/test-node.js'
 import { Reopening } from '../../workflows/reopening.js'
 import { Bulk } from '../bulk.js'
 import { BulkRunner } from '../runner.js'
-import { Singles, type SingleTasks } from '../singles.js'
+import { type Graphs, Singles, type SingleTasks } from '../singles.js'
 
 export const noFilters: TaskFilters = {
   ...{ status: null, taskType: null, queue: null, tenant: null, tag: null, workflowId: null, cronId: null },
@@ -17,8 +17,9 @@ export const tester = { kind: 'api', name: 'tester' } as const
 export interface BulkBenchOptions {
   readonly batch?: number
   readonly limit?: number
-  /** Looks on as single tasks are acted on. */
+  /** Looks on as tasks of workflows are acted on. */
   readonly singles?: Partial<SingleTasks>
+  readonly graphs?: (own: Graphs) => Graphs
 }
 
 /** Operations on the tasks of a node, worked at when a test says so. */
@@ -30,15 +31,19 @@ export class BulkBench {
   readonly lanes: Lane[] = []
   started = 0
 
-  constructor(node: TestNode, { batch = 3, limit = 100, singles = {} }: BulkBenchOptions = {}) {
+  constructor(
+    node: TestNode,
+    { batch = 3, limit = 100, singles = {}, graphs: around = (own) => own }: BulkBenchOptions = {},
+  ) {
     const walks = { lists: node.stores.lists, letters: node.stores.deadLetters }
     const log = pino({ level: 'silent' })
     const onEnded = (id: Uuid): void => node.waiters.finished([id])
     const tasks: SingleTasks = {
       cancel: (id, tenant, actor) => node.tasks.cancel(id, tenant, actor),
+      cancelTogether: (ids, how) => node.tasks.cancelTogether(ids, how),
       ...singles,
     }
-    const graphs = new Reopening(node.nodeEnds, node.stores.workflowChanges)
+    const graphs = around(new Reopening(node.nodeEnds, node.stores.workflowChanges))
     this.runner = new BulkRunner({
       ...{
         store: node.stores.bulk,

@@ -63,6 +63,7 @@ function makeTaskService({ stores, waiters }: Ground, names: Names, parts: TaskP
     ensureQueue: (queue, tenant) => names.ensureQueue(queue, tenant),
     nodes: {
       cancel: (id, tenant, because) => nodeEnds.cancel(id, tenant, because),
+      cancelTogether: (ids, because) => nodeEnds.cancelTogether(ids, because),
       replay: (id, tenant, actor) => reopening.replay(id, tenant, actor),
     },
     onEdited: observers.edited,
