@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Api } from '../dispatch/testing/http-node.js'
-import { enough } from '../dispatch/testing/http-node.js'
+import { enough, until } from '../dispatch/testing/http-node.js'
 import { type Guarded, openGuarded, type TestKey, unknownSecret } from './testing/guarded-nodes.js'
 
 let guarded: Guarded
@@ -15,12 +15,11 @@ beforeAll(async () => {
 const revoke = async ({ id }: TestKey): Promise<number> => (await admin.call('DELETE', `/api-keys/${id}`)).status
 const statusOf = async (api: Api): Promise<number> => (await api.call('GET', '/queues')).status
 
+const listeners = `from pg_stat_activity where datname = current_database() and application_name = 'duly listener'`
+
 /** Ends every connection on which a node hears of revocations. */
 async function endListeners(): Promise<number> {
-  const rows = await guarded.sql<{ ended: boolean }>(
-    `select pg_terminate_backend(pid) as ended from pg_stat_activity
-     where datname = current_database() and application_name = 'duly listener'`,
-  )
+  const rows = await guarded.sql<{ ended: boolean }>(`select pg_terminate_backend(pid) as ended ${listeners}`)
   return rows.filter(({ ended }) => ended).length
 }
 
@@ -37,6 +36,7 @@ describe('when a revocation has answered', () => {
     const key = await guarded.key(['read'])
     const elsewhere = guarded.api(key.secret, 1)
     expect(await statusOf(elsewhere)).toBe(200)
+    await until('both nodes listen', async () => (await guarded.sql(`select pid ${listeners}`)).length === 2)
     expect(await endListeners()).toBe(2)
     expect(await revoke(key)).toBe(200)
     expect(await statusOf(elsewhere)).toBe(401)
@@ -59,11 +59,10 @@ describe('when a revocation has answered', () => {
       }
     }
     const asking = Array.from({ length: 8 }, (_, n) => ask(apis[n % 2] as Api))
-    await enough(200)
+    await until('calls that are served', () => served > 0)
     expect(await revoke(key)).toBe(200)
     isRevoked = true
     await Promise.all(asking)
-    expect(served).toBeGreaterThan(0)
     expect(new Set(late)).toEqual(new Set([401]))
   })
 

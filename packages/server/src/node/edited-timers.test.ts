@@ -37,12 +37,13 @@ it.each([
   ).toEqual([{ notEarly: true }])
 })
 
+// the other looks 5 s ahead
 it('a timer that the other holds already does not fire when it was put off', async () => {
   const queue = 'put-off'
   const worker = await other.api.worker({ queues: [queue] })
   const polling = worker.poll(2, { wait: 30 })
-  const { task_id: putOff } = await other.api.submit({ queue, delay_seconds: 1 })
-  const { task_id: behind } = await other.api.submit({ queue, delay_seconds: 1.3 })
+  const { task_id: putOff } = await other.api.submit({ queue, delay_seconds: 4 })
+  const { task_id: behind } = await other.api.submit({ queue, delay_seconds: 4.3 })
   expect(await edit(putOff, Date.now() + 3_600_000)).toMatchObject({ status: 200 })
   expect(await polling).toMatchObject([{ task_id: behind }])
   expect(await clerk.api.get(putOff)).toMatchObject({ status: 'SCHEDULED', attempts: 0 })

@@ -3,7 +3,8 @@ import pg from 'pg'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { cleanUpLater } from '../../../../tests/support/clean-up.js'
 import type { Hints } from '../coordination/signals.js'
-import { enough, type HttpNode, openStore, startHttpNode, until } from '../dispatch/testing/http-node.js'
+import { type HttpNode, openStore, startHttpNode, until } from '../dispatch/testing/http-node.js'
+import { untilItTells, untilItWaits } from '../dispatch/testing/known-states.js'
 import { addTasks, type Sql } from '../queue/testing/store-bench.js'
 
 let sql: Sql
@@ -23,14 +24,14 @@ beforeAll(async () => {
   cleanUpLater(() => scheduler.stop())
   // it counts the others before it takes its first request
   node = await startHttpNode(store.url, { roles: 'api' })
-  await enough(2_300)
+  await untilItTells(store.url, node)
 })
 
 const tells = (kind: 'ready' | 'finished' | 'session', name: string): boolean =>
   words.some((word) => word[kind].includes(name))
 
 const hears = (kind: 'ready' | 'finished' | 'session', name: string): Promise<void> =>
-  until(`the word ${kind} ${name}`, () => tells(kind, name), 5_000)
+  until(`the word ${kind} ${name}`, () => tells(kind, name))
 
 const uuidOf = (taskId: string): string => decodeId('task', taskId)
 
@@ -44,8 +45,8 @@ describe('the other nodes hear', () => {
 
   it('of no queue whose task went straight to a worker that waits here', async () => {
     const worker = await node.api.worker({ queues: ['handed'] })
-    const poll = worker.poll(1, { wait: 10 })
-    await enough(100)
+    const poll = worker.poll(1, { wait: 30 })
+    await untilItWaits(worker)
     const { task_id } = await node.api.submit({ queue: 'handed' })
     const tasks = await poll
     expect(tasks).toMatchObject([{ task_id }])
@@ -61,7 +62,7 @@ describe('the other nodes hear', () => {
     const queue = `ends-${what.replaceAll(' ', '-')}`
     const worker = await node.api.worker({ queues: [queue] })
     const { task_id } = await node.api.submit({ queue })
-    await worker.report(await worker.poll(1, { wait: 5 }), outcome)
+    await worker.report(await worker.poll(1, { wait: 30 }), outcome)
     await hears('finished', uuidOf(task_id))
   })
 
@@ -74,7 +75,7 @@ describe('the other nodes hear', () => {
   it('of the session whose task is to be cancelled', async () => {
     const worker = await node.api.worker({ queues: ['marked'] })
     const { task_id } = await node.api.submit({ queue: 'marked' })
-    await worker.poll(1, { wait: 5 })
+    await worker.poll(1, { wait: 30 })
     await node.api.call('POST', `/tasks/${task_id}/cancel`)
     await hears('session', decodeId('worker', worker.id))
   })
@@ -83,7 +84,7 @@ describe('the other nodes hear', () => {
     for (const queue of ['released', 'left', 'replayed']) {
       const [task] = await addTasks(sql, { queue })
       const worker = await node.api.worker({ queues: [queue] })
-      const tasks = await worker.poll(1, { wait: 5 })
+      const tasks = await worker.poll(1, { wait: 30 })
       expect(tasks.map(({ task_id }) => uuidOf(task_id))).toEqual([task?.id])
       expect(tells('ready', queue)).toBe(false)
       if (queue === 'released') await worker.report(tasks, { outcome: 'released' })
@@ -99,7 +100,7 @@ describe('the other nodes hear', () => {
   it('of the queue whose suspect ended, so that the next one starts', async () => {
     await addTasks(sql, { queue: 'suspects', count: 2, stepMs: 1, gate: '!suspect', crashes: 1 })
     const worker = await node.api.worker({ queues: ['suspects'], slots: 1 })
-    const held = await worker.poll(1, { wait: 5 })
+    const held = await worker.poll(1, { wait: 30 })
     expect(held).toMatchObject([{ suspect: true }])
     expect(tells('ready', 'suspects')).toBe(false)
     await worker.report(held)
@@ -109,7 +110,7 @@ describe('the other nodes hear', () => {
   it('of a timer that is due soon, when this node has none of its own; the scheduler tells of what it promotes', async () => {
     const before = words.length
     await node.api.submit({ queue: 'soon', delay_seconds: 0.3 })
-    await until('the word of a timer', () => words.slice(before).some(({ timers }) => timers), 5_000)
+    await until('the word of a timer', () => words.slice(before).some(({ timers }) => timers))
     await hears('ready', 'soon')
   })
 
@@ -117,11 +118,11 @@ describe('the other nodes hear', () => {
     const worker = await node.api.worker({ queues: ['retried'] })
     await addTasks(sql, { queue: 'retried' })
     const before = words.length
-    await worker.report(await worker.poll(1, { wait: 5 }), {
+    await worker.report(await worker.poll(1, { wait: 30 }), {
       ...{ outcome: 'failed', retry_after_seconds: 0.3 },
       error: { class: 'E', message: 'e', retryable: true },
     })
-    await until('the word of a timer', () => words.slice(before).some(({ timers }) => timers), 5_000)
+    await until('the word of a timer', () => words.slice(before).some(({ timers }) => timers))
     await hears('ready', 'retried')
   })
 })
@@ -141,7 +142,7 @@ it('its figures tell each end, retry and start once', async () => {
   ]
   const worker = await node.api.worker({ queues: [queue], taskTypes: ['figured'] })
   for (let n = 0; n < 3; n++) await node.api.submit({ queue, task_type: 'figured' })
-  const [done, retried, marked] = await worker.poll(3, { wait: 5 })
+  const [done, retried, marked] = await worker.poll(3, { wait: 30 })
   if (!done || !retried || !marked) throw new Error('three were ready')
   await worker.report([done])
   await worker.report([retried], { outcome: 'failed', error: { class: 'E', message: 'e', retryable: true } })
